@@ -34,9 +34,11 @@ struct NoLock {
 };
 
 template <class W>
-concept World = requires(W world, const contract::StepPlan& plan, contract::StepCompletion& completion) {
-  { world.lock().lock() };
-  { world.lock().unlock() };
+concept World = requires(W world, decltype(world.lock())& lock, const contract::StepPlan& plan,
+                         contract::StepCompletion& completion) {
+  lock.lock();
+  lock.unlock();
+  world.wait_until(lock, plan.wake_at);
   { world.now() } -> std::same_as<base::Micros>;
   { world.is_done() } -> std::same_as<bool>;
   world.take_events();

@@ -1,0 +1,69 @@
+// One accepted request inside the scheduler: how long its token sequence is, how much of it is in the KV cache, where that is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/units.h"
+#include "contract/ids.h"
+#include "contract/request.h"
+
+namespace takt::scheduler {
+
+// The one total order of requests: who is served first, and (from the other end) who gives up pages. It is fixed when the
+// request arrives and never changes, which is what makes starvation and endless mutual preemption impossible: finitely
+// many requests can ever stand before a given one, and pages only ever move to a request that stands before their owner.
+struct Rank {
+  base::Micros due;      // time of arrival plus the allowance of the class: see class_allowance()
+  uint64_t arrival = 0;  // counts from 1; unique
+  auto operator<=>(const Rank&) const = default;
+};
+
+// How much later than an interactive request one of this class may be served: a batch request goes behind every interactive
+// request that arrives within the next 30 s, but before those after. 30 s is the TTFT limit of
+// the published Mooncake runs, for patient traffic; 300 s because a client that waits longer has usually hung up.
+constexpr base::Micros class_allowance(contract::ServiceClass service_class) {
+  switch (service_class) {
+    case contract::ServiceClass::interactive: return base::Micros(0);
+    case contract::ServiceClass::batch: return base::Micros(30'000'000);
+    case contract::ServiceClass::background: return base::Micros(300'000'000);
+  }
+  return base::Micros(0);
+}
+
+enum class Stage : uint8_t {
+  waiting,     // owns no page; also after a preemption
+  prefilling,  // some of the sequence is in the KV cache, or will be after this step
+  decoding,    // all but the newest token is in the KV cache
+};
+
+struct Sequence {
+  contract::RequestId id;
+  Rank rank;
+  contract::ServiceClass service_class = contract::ServiceClass::interactive;
+  std::shared_ptr<const std::vector<contract::TokenId>> prompt;
+  uint32_t prompt_tokens = 0;
+  uint32_t output_tokens_max = 0;  // 0: the prompt is evaluated, nothing is sampled
+
+  Stage stage = Stage::waiting;
+  uint32_t tokens_produced = 0;   // output tokens so far; they survive a preemption
+  uint32_t tokens_evaluated = 0;  // positions [0, tokens_evaluated) are in the KV cache
+  std::vector<contract::PageId> pages;  // page i holds positions [i * page_tokens, (i + 1) * page_tokens)
+  bool is_in_step = false;
+  bool is_cancelled = false;  // only while is_in_step: ends at absorb
+
+  uint32_t length() const { return prompt_tokens + tokens_produced; }
+  uint32_t tokens_unevaluated() const { return length() - tokens_evaluated; }
+  uint32_t outputs_remaining() const { return output_tokens_max - tokens_produced; }
+};
+
+// Orders pointers by what they point to: never by address, which would not replay.
+struct ByRank {
+  using is_transparent = void;
+  bool operator()(const Rank& a, const Sequence* b) const { return a < b->rank; }
+  bool operator()(const Sequence* a, const Rank& b) const { return a->rank < b; }
+  bool operator()(const Sequence* a, const Sequence* b) const { return a->rank < b->rank; }
+};
+
+}  // namespace takt::scheduler
