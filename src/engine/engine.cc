@@ -108,11 +108,11 @@ contract::StepCompletion Engine::complete() {
 }
 
 contract::RequestOutput& Engine::output_of(contract::RequestId id) {
-  // Rows of one request follow each other, so that it is the last one or a new one.
-  if (completion_.outputs.empty() || completion_.outputs.back().request != id) {
-    completion_.outputs.emplace_back();
-    completion_.outputs.back().request = id;
-  }
+  const auto found = std::find_if(completion_.outputs.rbegin(), completion_.outputs.rend(),
+                                  [id](const contract::RequestOutput& output) { return output.request == id; });
+  if (found != completion_.outputs.rend()) return *found;
+  completion_.outputs.emplace_back();
+  completion_.outputs.back().request = id;
   return completion_.outputs.back();
 }
 

@@ -1,0 +1,14 @@
+// The subcommands of `takt`, one file each (takt_<name>.cc).
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace takt::apps {
+
+void add_run_command(CLI::App& app);
+void add_chat_command(CLI::App& app);
+void add_serve_command(CLI::App& app);
+void add_bench_command(CLI::App& app);
+void add_score_command(CLI::App& app);
+
+}  // namespace takt::apps
