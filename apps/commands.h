@@ -10,5 +10,7 @@ void add_chat_command(CLI::App& app);
 void add_serve_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_score_command(CLI::App& app);
+void add_inspect_command(CLI::App& app);
+void add_synth_command(CLI::App& app);
 
 }  // namespace takt::apps
