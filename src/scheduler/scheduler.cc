@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -162,7 +163,8 @@ void Scheduler::estimate(contract::Bounds& bounds) const {
   if (bounds.waiting_requests + residents_.count() > capacity_.rows_max) {
     steps += outputs_outstanding_ / capacity_.rows_max + 1;
   }
-  bounds.prompt_wait_max = base::Micros(steps * step_us_max.count());
+  const int64_t steps_max = std::numeric_limits<int64_t>::max() / std::max<int64_t>(step_us_max.count(), 1);
+  bounds.prompt_wait_max = base::Micros(std::min(steps, steps_max) * step_us_max.count());
 }
 
 }  // namespace takt::scheduler

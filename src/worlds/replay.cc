@@ -1,0 +1,157 @@
+#include "worlds/replay.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "worlds/call_text.h"
+
+namespace takt::worlds {
+namespace {
+
+base::Error invalid(std::string message) { return {base::ErrorCode::invalid_file, std::move(message)}; }
+
+// Lines that say something, with their numbers.
+class Lines {
+ public:
+  explicit Lines(std::istream& in) : in_(in) {}
+  // False at the end. A line without its line end was cut off: it does not count.
+  bool try_next() {
+    while (std::getline(in_, line_)) {
+      if (in_.eof()) return false;
+      ++number_;
+      while (!line_.empty() && (line_.back() == '\r' || line_.back() == ' ')) line_.pop_back();
+      if (!line_.empty() && line_[0] != '#') return true;
+    }
+    return false;
+  }
+  const std::string& text() const { return line_; }
+  uint64_t number() const { return number_; }
+  base::Error error(const std::string& message) const {
+    return invalid("line " + std::to_string(number_) + ": " + message);
+  }
+
+ private:
+  std::istream& in_;
+  std::string line_;
+  uint64_t number_ = 0;
+};
+
+class Replayer {
+ public:
+  explicit Replayer(std::unique_ptr<contract::SchedulerPort> scheduler) : scheduler_(std::move(scheduler)) {}
+
+  // Makes the call. Returns its answer, nothing if it has none. Errors: invalid_file for a call that no world would make now.
+  base::Result<std::optional<std::string>> make(const Call& call) {
+    switch (call.kind) {
+      case Call::Kind::submit: return std::optional(submit(call));
+      case Call::Kind::cancel:
+        ++report.cancels;
+        scheduler_->cancel(call.request.id, call.now);
+        return std::optional<std::string>();
+      case Call::Kind::next:
+        if (plan_.has_work()) return invalid("next, but the step before was not absorbed");
+        plan_ = scheduler_->next(call.now);
+        report.steps += plan_.has_work() ? 1 : 0;
+        return std::optional(to_text(plan_));
+      case Call::Kind::absorb: {
+        if (base::Status status = check_result(call.result); !status.ok()) return status.error();
+        plan_ = {};
+        scheduler_->absorb(call.result, call.now);
+        return std::optional<std::string>();
+      }
+      case Call::Kind::bounds: return std::optional(to_text_counts(scheduler_->bounds()));
+      case Call::Kind::times: return std::optional(to_text_times(scheduler_->bounds()));
+    }
+    return invalid("unknown call");
+  }
+
+  ReplayReport report;
+
+ private:
+  std::string submit(const Call& call) {
+    ++report.submits;
+    const contract::Admission admission = scheduler_->submit(call.request, call.now);
+    if (admission.is_accepted) outputs_left_[call.request.id] = static_cast<uint64_t>(admission.output_tokens_max.count());
+    return to_text(admission);
+  }
+
+  // The scheduler trusts its engine; a file is not to be trusted.
+  base::Status check_result(const contract::StepResult& result) {
+    if (!plan_.has_work()) return invalid("absorb, but no step is running");
+    if (result.step != plan_.step) return invalid("absorb of a step that is not running");
+    if (result.rows.size() != plan_.prefill_chunks.size() + plan_.decode_rows.size()) {
+      return invalid("absorb: not as many rows as the plan has");
+    }
+    size_t i = 0;
+    for (const contract::PrefillChunk& chunk : plan_.prefill_chunks) {
+      const base::Status status = check_row(result.rows[i++], chunk.request, contract::Phase::prefill, chunk.is_last, 1);
+      if (!status.ok()) return status;
+    }
+    for (const contract::DecodeRow& row : plan_.decode_rows) {
+      const uint64_t tokens_max = 1 + row.draft_tokens.size();
+      const base::Status status = check_row(result.rows[i++], row.request, contract::Phase::decode, true, tokens_max);
+      if (!status.ok()) return status;
+    }
+    return {};
+  }
+
+  base::Status check_row(const contract::RowResult& row, contract::RequestId id, contract::Phase phase,
+                         bool yields_tokens, uint64_t tokens_max) {
+    if (row.request != id || row.phase != phase) return invalid("absorb: a row is not the plan's");
+    uint64_t& outputs_left = outputs_left_[id];
+    const bool goes_on = row.finish == contract::FinishReason::none;
+    const uint64_t tokens = row.tokens_accepted;
+    const bool is_possible = yields_tokens ? tokens <= std::min(tokens_max, outputs_left) &&
+                                                 (!goes_on || (tokens > 0 && tokens < outputs_left))
+                                           : tokens == 0;
+    if (!is_possible) {
+      return invalid("absorb: request " + std::to_string(id.value) + " cannot have got " + std::to_string(tokens) +
+                     " tokens here");
+    }
+    outputs_left -= tokens;
+    return {};
+  }
+
+  std::unique_ptr<contract::SchedulerPort> scheduler_;
+  contract::StepPlan plan_;  // the running step's; without work when none runs
+  std::map<contract::RequestId, uint64_t> outputs_left_;
+};
+
+base::Result<std::unique_ptr<contract::SchedulerPort>> read_head(Lines& lines, const SchedulerFactory& make_scheduler) {
+  if (!lines.try_next() || lines.text() != kRecordingHeader) {
+    return lines.error("'" + std::string(kRecordingHeader) + "' expected");
+  }
+  if (!lines.try_next()) return lines.error("the capacity is missing");
+  const base::Result<contract::Capacity> capacity = parse_capacity(lines.text());
+  if (!capacity.ok()) return lines.error(capacity.error().message);
+  return make_scheduler(*capacity);
+}
+
+}  // namespace
+
+base::Result<ReplayReport> replay(std::istream& in, const SchedulerFactory& make_scheduler) {
+  Lines lines(in);
+  auto scheduler = read_head(lines, make_scheduler);
+  if (!scheduler.ok()) return scheduler.error();
+  Replayer replayer(std::move(scheduler.value()));
+  while (lines.try_next()) {
+    const base::Result<Call> call = parse_call(lines.text());
+    if (!call.ok()) return lines.error(call.error().message);
+    const base::Result<std::optional<std::string>> answer = replayer.make(*call);
+    if (!answer.ok()) return lines.error(answer.error().message);
+    if (!answer->has_value()) continue;
+    if (!lines.try_next()) break;
+    const std::string recorded = lines.text();
+    if (!recorded.starts_with("= ")) return lines.error("an answer ('= …') expected");
+    if (recorded.substr(2) != **answer) {
+      replayer.report.first_difference = ReplayReport::Difference{lines.number(), recorded.substr(2), **answer};
+      break;
+    }
+    ++replayer.report.answers_equal;
+  }
+  return std::move(replayer.report);
+}
+
+}  // namespace takt::worlds
