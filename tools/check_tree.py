@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The rules of the tree that a script can check: `check_tree.py [--root DIR] [--soft] [--tighten] [--libraries FILE]`.
+"""The rules of the tree that a script can check: `check_tree.py [--root DIR] [--soft] [--tighten] [--linked BUILD_NINJA]`.
 
   layers    every include of ours against src/LAYERS; what may not reach a barred header; what takt-sim may not contain
   names     file names in snake_case, none of the words that say nothing, headers with #pragma once, the right namespace
@@ -127,14 +127,26 @@ def reach_faults(sources, layers):
                 yield Fault(source.path, line, "layers", f"may not reach <{header}>, and does by {' -> '.join(trail)}")
 
 
-def library_faults(layers, file):
-    """FILE holds what cmake links: one line `TARGET LIBRARY…` each; compared with the `unlinked:` lines of src/LAYERS."""
-    linked = {words[0]: set(words[1:]) for words in map(str.split, file.read_text().splitlines()) if words}
-    for target, barred in layers.unlinked:
-        if target not in linked:
-            yield Fault("src/LAYERS", 1, "layers", f"{target} is not among the programs that cmake listed")
-        for library in sorted(linked.get(target, set()) & {f"takt_{folder}" for folder in barred}):
-            yield Fault("apps/CMakeLists.txt", 1, "layers", f"{target} links {library}, and may not")
+def linked_libraries(build_ninja):
+    """Program -> the names of the static libraries on its link line, from what cmake wrote for ninja."""
+    linked, program = {}, None
+    for line in build_ninja.read_text().splitlines():
+        if line.startswith("build "):
+            match = re.match(r"build (\S+): CXX_EXECUTABLE_LINKER", line)
+            program = Path(match.group(1)).name if match else None
+        elif program and line.strip().startswith("LINK_LIBRARIES ="):
+            linked[program] = set(re.findall(r"lib(\w+)\.a\b", line))
+    return linked
+
+
+def library_faults(layers, build_ninja):
+    """The `unlinked:` lines of src/LAYERS."""
+    linked = linked_libraries(build_ninja)
+    for program, barred in layers.unlinked:
+        if program not in linked:
+            yield Fault("src/LAYERS", 1, "layers", f"{program} is not among the programs of {build_ninja}")
+        for library in sorted(linked.get(program, set()) & {f"takt_{folder}" for folder in barred}):
+            yield Fault("apps/CMakeLists.txt", 1, "layers", f"{program} links {library}, and may not")
 
 
 # ---- names
@@ -224,14 +236,14 @@ def main(arguments):
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
     parser.add_argument("--soft", action="store_true", help="list what is above the soft limits, and do nothing else")
     parser.add_argument("--tighten", action="store_true", help="lower the ratchet file's entries to today's lengths")
-    parser.add_argument("--libraries", type=Path, help="check what cmake links instead of the sources")
+    parser.add_argument("--linked", type=Path, help="check what is linked, by a build.ninja, instead of the sources")
     options = parser.parse_args(arguments)
     try:
         layers = Layers((options.root / "src/LAYERS").read_text())
     except (LayersError, OSError) as error:
         sys.exit(f"src/LAYERS: {error}")
-    if options.libraries:
-        return report(list(library_faults(layers, options.libraries)), f"{len(layers.unlinked)} programs link only what they may")
+    if options.linked:
+        return report(list(library_faults(layers, options.linked)), f"{len(layers.unlinked)} programs link only what they may")
     sources = read_sources(options.root)
     if options.soft:
         return print_soft(sources)

@@ -60,7 +60,7 @@ def name_of(head):
     test = re.match(r"\s*((?:TYPED_)?TEST(?:_F|_P)?)\s*\(([^)]*)\)", head)
     if test:
         return re.sub(r"\s+", " ", f"{test.group(1)}({test.group(2)})")
-    found = re.search(r"([\w:~]*operator\s*[^\s\w(]+|[\w:~]*operator\s*\(\)|[\w:~]+)\s*\(", head)
+    found = re.search(r"([\w:~]*operator\s*[^\s\w(]+|[\w:~]*operator\s*\(\)|[\w:~]+(?:<[^()<>]*>::[\w:~]+)*)\s*\(", head)
     return found.group(1) if found else "?"
 
 

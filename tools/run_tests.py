@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Runs ctest and says what a person needs to know: `run_tests.py [--all] [--build FOLDER] [-- CTEST OPTIONS]`.
+
+Prints the output of what fails, what was skipped and why, one line that counts, and ctest's own closing line. With --all,
+tests that take long or need the larger models run too (TAKT_TEST_ALL=1), then the real client programs.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+from collections import Counter
+from pathlib import Path
+
+from progress import Progress
+
+ROOT = Path(__file__).resolve().parent.parent
+SECONDS_PER_TEST = 900
+RESULT = re.compile(r"^ *(\d+)/(\d+) Test +#\d+: (\S+) \.* *(\*\*\*)?(\w+)")
+CLOSING = re.compile(r"^\d+% tests passed, \d+ tests? failed out of \d+")
+NOISE = re.compile(r"^( *Start +\d+: |Test project |Total Test time|Internal ctest changing|Label Time Summary|\s*$)")
+GTEST_SKIP = re.compile(r": Skipped\n([^\n\[]+)")
+PLAIN_SKIP = re.compile(r"^skipped: ([^\n]+)", re.M)
+
+
+def skip_reason(output):
+    """Why a test skipped itself, from what it printed: GoogleTest's words, or a line `skipped: …`."""
+    found = GTEST_SKIP.search(output) or PLAIN_SKIP.search(output)
+    return found.group(1).strip() if found else "no reason given"
+
+
+class Outcome:
+    """What ctest's report file says: counts, and how often each reason for a skip was given."""
+
+    def __init__(self, report):
+        self.passed = self.failed = self.skipped = self.cases_skipped = 0
+        self.reasons = Counter()
+        for case in xml.parse(report).getroot().iter("testcase"):
+            output = case.findtext("system-out") or ""
+            skip = case.find("skipped")
+            if case.get("status") == "disabled":
+                self.note_skip("disabled")
+            elif skip is not None and skip.get("message", "").startswith("SKIP_"):
+                self.note_skip(skip_reason(output))
+            elif case.get("status") != "run":
+                self.failed += 1
+            else:
+                self.passed += 1
+                self.note_skipped_cases(output)
+
+    def note_skip(self, reason):
+        self.skipped += 1
+        self.reasons[reason] += 1
+
+    def note_skipped_cases(self, output):
+        """A program that is one entry in ctest's eyes has passed, yet may have skipped single cases."""
+        for reason in GTEST_SKIP.findall(output):
+            self.cases_skipped += 1
+            self.reasons[reason.strip()] += 1
+
+    def lines(self):
+        for reason, count in self.reasons.most_common():
+            yield f"  {count} skipped: {reason}"
+        if self.cases_skipped:
+            yield f"  ({self.cases_skipped} of these are single cases of programs counted as passed)"
+        yield f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def stream(ctest, progress):
+    """Passes on what matters of ctest's output as it comes; returns its closing line."""
+    closing, is_listing = "", False
+    for line in ctest.stdout:
+        result = RESULT.match(line)
+        if result:
+            number, total, name, stars, word = result.groups()
+            progress.show(f"{number} of {total}")
+            if not stars or word == "Skipped":
+                continue
+        if CLOSING.match(line):
+            closing = line.strip()
+        is_listing = is_listing and line.startswith("\t") or line.startswith("The following tests did not run")
+        if NOISE.match(line) or CLOSING.match(line) or is_listing and "(Skipped)" in line or line.startswith("The following tests did not"):
+            continue
+        progress.clear()
+        print(line, end="", flush=True)
+    progress.clear()
+    return closing
+
+
+def run_ctest(folder, all_tests, options):
+    report = folder.resolve() / "ctest.xml"  # ctest takes a relative name from its own folder
+    report.unlink(missing_ok=True)
+    jobs = os.environ.get("TAKT_JOBS") or str(len(os.sched_getaffinity(0)))
+    command = ["ctest", "--test-dir", str(folder), "--output-on-failure", "--no-tests=error", "-j", jobs,
+               "--timeout", str(SECONDS_PER_TEST), "--output-junit", str(report), "--test-output-size-passed", "65536", *options]
+    environment = {**os.environ, **({"TAKT_TEST_ALL": "1"} if all_tests else {})}
+    ctest = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
+                             errors="replace", env=environment)
+    closing = stream(ctest, Progress("testing"))
+    status = ctest.wait()
+    if report.exists():
+        print("\n".join(Outcome(report).lines()))
+    if closing:
+        print(closing, flush=True)
+    return status
+
+
+def main(arguments):
+    options = arguments[arguments.index("--") + 1:] if "--" in arguments else []
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/release")
+    own = parser.parse_args(arguments[:len(arguments) - len(options) - ("--" in arguments)])
+    if own.all:
+        from run_clients import run_clients
+        clients_status = run_clients(own.build)
+    else:
+        clients_status = 0
+    return run_ctest(own.build, own.all, options) or clients_status
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
