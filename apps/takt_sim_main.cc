@@ -1,4 +1,5 @@
-// takt-sim: the scheduler in virtual time, on traffic from a seed. Needs no model, no weights and no kernels: it links none.
+// takt-sim: the scheduler in virtual time, on traffic from a seed. Needs no model, no weights and no kernels: it links
+// none.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -31,7 +32,8 @@ struct Options {
   bool is_json = false;
 };
 
-// Qwen2.5 0.5B with 4-bit weights: 24 layers, 2 key-value heads of 64, f16 cache. Small enough to be anyone's first server.
+// Qwen2.5 0.5B with 4-bit weights: 24 layers, 2 key-value heads of 64, f16 cache. Small enough to be anyone's first
+// server.
 contract::ModelShape default_shape() {
   contract::ModelShape shape;
   shape.name = "qwen2.5-0.5b (4 bit)";
@@ -80,6 +82,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--background", traffic.background_percent, "Share of class background, percent")
       ->capture_default_str();
   app.add_option("--rows", capacity.rows_max, "Requests at once")->capture_default_str();
+  app.add_option("--waiting", capacity.waiting_requests_max, "Requests that may wait at most")->capture_default_str();
   app.add_option("--pages", capacity.page_count, "KV pages of 32 tokens")->capture_default_str();
   app.add_option("--ctx", capacity.context_tokens, "Context of a request, tokens")->capture_default_str();
   app.add_option("--step-tokens", capacity.step_tokens_max, "Tokens in a step at most")->capture_default_str();
@@ -93,7 +96,7 @@ void add_options(CLI::App& app, Options& options) {
       "Matrix arithmetic of the machine, GOP/s (450)")->check(CLI::Range(0.1, 1e9));
   app.add_option("--record", options.record_path, "Write every call and plan of the scheduler to this file");
   app.add_option("--replay", options.replay_path,
-                 "Run nothing: feed this recording (also of takt serve --record) to a bare scheduler and compare every plan");
+                 "Run nothing: feed this recording (also of takt serve --record) to a bare scheduler, compare every plan");
   app.add_flag("--json", options.is_json, "One JSON object instead of the table; times in microseconds");
   app.footer(kExamples);
 }
@@ -146,8 +149,9 @@ int run_simulation(const Options& options) {
     return 0;
   }
   std::fputs(worlds::to_table(report).c_str(), stdout);
-  std::printf("wall time    %.2f s, %.0f requests/s\n", wall.count(),
-              static_cast<double>(world.records().size()) / std::max(wall.count(), 1e-6));
+  std::printf("wall time    %.3f s, %.0f requests/s, %.1f us a step (scheduler and simulation)\n", wall.count(),
+              static_cast<double>(world.records().size()) / std::max(wall.count(), 1e-6),
+              wall.count() * 1e6 / static_cast<double>(std::max<uint64_t>(report.steps, 1)));
   return 0;
 }
 

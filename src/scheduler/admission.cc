@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace takt::scheduler {
 namespace {
+
+std::string number(int64_t value) { return std::to_string(value); }
 
 contract::Admission refuse(base::ErrorCode code, std::string reason) {
   contract::Admission admission;
@@ -16,9 +19,11 @@ contract::Admission refuse(base::ErrorCode code, std::string reason) {
 }  // namespace
 
 base::Status check(const contract::Capacity& capacity) {
-  const auto invalid = [](const std::string& message) { return base::Error{base::ErrorCode::invalid_argument, message}; };
-  // Positions and page counts are computed in 32 bits; a quarter of the range leaves room for every sum.
-  constexpr uint32_t kLimit = 1u << 30;
+  const auto invalid = [](std::string message) {
+    return base::Error{base::ErrorCode::invalid_argument, std::move(message)};
+  };
+  // Positions and pages are counted in 32 bits: no sum of a few such values overflows. A page costs 8 bytes here.
+  constexpr uint32_t kLimit = 1u << 24;
   struct Field {
     const char* name;
     uint32_t value;
@@ -28,13 +33,12 @@ base::Status check(const contract::Capacity& capacity) {
                              Field{"step_tokens_max", capacity.step_tokens_max},
                              Field{"chunk_tokens_beside_decode", capacity.chunk_tokens_beside_decode}}) {
     if (field.value == 0 || field.value > kLimit) {
-      return invalid(std::string(field.name) + " is " + std::to_string(field.value) + ", not between 1 and " +
-                     std::to_string(kLimit));
+      return invalid(field.name + (" is " + number(field.value)) + ", not between 1 and " + number(kLimit));
     }
   }
   if (capacity.step_tokens_max < capacity.rows_max) {
-    return invalid("step_tokens_max (" + std::to_string(capacity.step_tokens_max) + ") is less than rows_max (" +
-                   std::to_string(capacity.rows_max) + "): every decoding request needs a token in a step");
+    return invalid("step_tokens_max (" + number(capacity.step_tokens_max) + ") is less than rows_max (" +
+                   number(capacity.rows_max) + "): every decoding request needs a token in a step");
   }
   return {};
 }
@@ -51,23 +55,24 @@ contract::Admission decide_admission(const contract::Request& request, const con
   const int64_t outputs_asked = request.output_tokens_max.count();
   if (outputs_asked < 0) {
     return refuse(base::ErrorCode::invalid_argument,
-                  "the output limit is " + std::to_string(outputs_asked) + " tokens: it must be 0 or more");
+                  "the output limit is " + number(outputs_asked) + " tokens: it must be 0 or more");
   }
   const int64_t prompt_tokens = request.prompt_tokens().count();
   const int64_t outputs_left = context_tokens(capacity) - prompt_tokens;
   if (outputs_left < std::min<int64_t>(outputs_asked, 1)) {
     return refuse(base::ErrorCode::exceed_context_size,
-                  "the prompt has " + std::to_string(prompt_tokens) + " tokens, the context " +
-                      std::to_string(context_tokens(capacity)) + (outputs_left == 0 ? ": no position is left for an answer" : ""));
+                  "the prompt has " + number(prompt_tokens) + " tokens, the context " +
+                      number(context_tokens(capacity)) +
+                      (outputs_left == 0 ? ": no position is left for an answer" : ""));
   }
   if (waiting_requests >= capacity.waiting_requests_max) {
-    return refuse(base::ErrorCode::queue_full, std::to_string(waiting_requests) + " requests are waiting, the limit is " +
-                                                   std::to_string(capacity.waiting_requests_max));
+    return refuse(base::ErrorCode::queue_full, number(waiting_requests) + " requests are waiting, the limit is " +
+                                                   number(capacity.waiting_requests_max));
   }
   if (waiting_requests > 0 && waiting_tokens.count() + prompt_tokens > capacity.waiting_tokens_max.count()) {
     return refuse(base::ErrorCode::queue_full,
-                  std::to_string(waiting_tokens.count()) + " prompt tokens are waiting and this prompt has " +
-                      std::to_string(prompt_tokens) + ", the limit is " + std::to_string(capacity.waiting_tokens_max.count()));
+                  number(waiting_tokens.count()) + " prompt tokens are waiting and this prompt has " +
+                      number(prompt_tokens) + ", the limit is " + number(capacity.waiting_tokens_max.count()));
   }
   contract::Admission admission;
   admission.is_accepted = true;

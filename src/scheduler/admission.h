@@ -20,7 +20,7 @@ int64_t context_tokens(const contract::Capacity& capacity);
 // Accepts with the output limit that holds, min(asked for, what the context leaves), or refuses:
 //   invalid_argument     no prompt, or a negative output limit
 //   exceed_context_size  the prompt does not fit, or leaves no position for an output token that was asked for
-//   queue_full           waiting_requests_max or waiting_tokens_max would be exceeded (a prompt of any size may wait alone)
+//   queue_full           waiting_requests_max or waiting_tokens_max would be exceeded (but any prompt may wait alone)
 contract::Admission decide_admission(const contract::Request& request, const contract::Capacity& capacity,
                                      uint32_t waiting_requests, base::Tokens waiting_tokens);
 

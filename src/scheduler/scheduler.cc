@@ -143,8 +143,8 @@ contract::Bounds Scheduler::bounds() const {
   return bounds;
 }
 
-// Both bounds are in steps of the longest kind that the present load allows, times what such a step takes; they leave out
-// preemptions and requests yet to come.
+// Both bounds are in steps of the longest kind that the present load allows, times what such a step takes; they leave
+// out preemptions and requests yet to come.
 void Scheduler::estimate(contract::Bounds& bounds) const {
   const int64_t prompt_tokens = bounds.waiting_tokens.count();
   const uint32_t prompts = bounds.waiting_requests + bounds.prefilling_requests;
@@ -157,8 +157,8 @@ void Scheduler::estimate(contract::Bounds& bounds) const {
   // A decoding request gets a row in every step, so its longest gap is the longest step.
   if (bounds.decoding_requests > 0) bounds.gap_max = step_us_max;
   if (prompt_tokens == 0) return;
-  // While a prompt waits, each step evaluates a whole chunk of prompts or, where no row is free for them, one token for every
-  // row: so the steps until the last prompt is evaluated are at most the sum of both.
+  // While a prompt waits, each step evaluates a whole chunk of prompts or, where no row is free for them, one token for
+  // every row: so the steps until the last prompt is evaluated are at most the sum of both.
   int64_t steps = (prompt_tokens + budget - 1) / budget;
   if (bounds.waiting_requests + residents_.count() > capacity_.rows_max) {
     steps += outputs_outstanding_ / capacity_.rows_max + 1;

@@ -1,8 +1,10 @@
-// Decides what the next step evaluates. A pure function of what it was told: no clock, thread, file, random source or tensor.
+// Decides what the next step evaluates. A pure function of what it was told: no clock, thread, file, random source or
+// tensor.
 //
-// A request waits (PrefillQueue), then is resident (Residents: it owns pages), first prefilling, then decoding, until absorb() or
-// cancel() ends it; a preemption takes it back to the queue with the tokens it has produced. Each step is planned from both
-// halves: decode rows first, then prefill chunks in what is left (decode/decode_rows.h, prefill/prefill_chunks.h).
+// A request waits (PrefillQueue), then is resident (Residents: it owns pages), first prefilling, then decoding, until
+// absorb() or cancel() ends it; a preemption takes it back to the queue with the tokens it has produced. Each step is
+// planned from both halves: decode rows first, then prefill chunks in what is left (decode/decode_rows.h,
+// prefill/prefill_chunks.h).
 #pragma once
 
 #include <cstdint>

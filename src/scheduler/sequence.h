@@ -1,4 +1,5 @@
-// One accepted request inside the scheduler: how long its token sequence is, how much of it is in the KV cache, where that is.
+// One accepted request inside the scheduler: how long its token sequence is, how much of it is in the KV cache, where
+// that is.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +12,19 @@
 
 namespace takt::scheduler {
 
-// The one total order of requests: who is served first, and (from the other end) who gives up pages. It is fixed when the
-// request arrives and never changes, which is what makes starvation and endless mutual preemption impossible: finitely
-// many requests can ever stand before a given one, and pages only ever move to a request that stands before their owner.
+// The one total order of requests: who is served first, and (from the other end) who gives up pages. It is fixed when
+// the request arrives and never changes, which is what makes starvation and endless mutual preemption impossible:
+// finitely many requests can ever stand before a given one, and pages only ever move to a request that stands before
+// their owner.
 struct Rank {
   base::Micros due;      // time of arrival plus the allowance of the class: see class_allowance()
   uint64_t arrival = 0;  // counts from 1; unique
   auto operator<=>(const Rank&) const = default;
 };
 
-// How much later than an interactive request one of this class may be served: a batch request goes behind every interactive
-// request that arrives within the next 30 s, but before those after. 30 s is the TTFT limit of
-// the published Mooncake runs, for patient traffic; 300 s because a client that waits longer has usually hung up.
+// How much later than an interactive request one of this class may be served: a batch request goes behind every
+// interactive request that arrives within the next 30 s, but before those after. 30 s is the TTFT limit of the
+// published Mooncake runs, for patient traffic; 300 s because a client that waits longer has usually hung up.
 constexpr base::Micros class_allowance(contract::ServiceClass service_class) {
   switch (service_class) {
     case contract::ServiceClass::interactive: return base::Micros(0);

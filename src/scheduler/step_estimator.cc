@@ -6,15 +6,16 @@
 namespace takt::scheduler {
 namespace {
 
-constexpr int64_t kStepUsMax = int64_t{1} << 40;  // twelve days: longer ones are a broken clock; keeps products in range
+// Twelve days: longer steps are a broken clock. Keeps products in range.
+constexpr int64_t kStepUsMax = int64_t{1} << 40;
 
 }  // namespace
 
 void StepEstimator::learn(uint32_t prefill_tokens, uint32_t decode_rows, base::Micros duration) {
   const int bucket = std::bit_width(prefill_tokens + decode_rows);
   int64_t& known = (prefill_tokens == 0 ? decode_only_ : with_prefill_)[bucket];
-  // A maximum that fades by 1/32 a step: one stall of the machine is forgotten after some fifty steps, one slow kind of step
-  // that comes every few steps is not.
+  // A maximum that fades by 1/32 a step: one stall of the machine is forgotten after some fifty steps, one slow kind of
+  // step that comes every few steps is not.
   const int64_t us = std::clamp<int64_t>(duration.count(), 1, kStepUsMax);
   known = std::max(known - known / 32, us);
 }

@@ -48,6 +48,7 @@ std::string_view name(contract::Phase phase) { return phase == contract::Phase::
 // ---- reading ----
 
 constexpr uint64_t kNumberMax = uint64_t{1} << 60;
+constexpr uint64_t kRepeatMax = 1 << 16;  // of "0*500": a short line makes no large prompt
 
 Error invalid(std::string message) { return Error{ErrorCode::invalid_file, std::move(message)}; }
 
@@ -134,7 +135,7 @@ std::vector<contract::TokenId> read_prompt(Reader& reader) {
   if (reader.is_at_end()) return prompt;
   do {
     const contract::TokenId id = reader.token();
-    const uint64_t count = reader.try_take("*") ? reader.number(kPromptTokensMax) : 1;
+    const uint64_t count = reader.try_take("*") ? reader.number(kRepeatMax) : 1;
     if (prompt.size() + count > kPromptTokensMax) {
       reader.fail("the prompt is too long");
       return {};

@@ -1,5 +1,5 @@
-// The scheduler's calls and answers as text: one line each. It is the format of recordings and of tests/scenarios, and two answers
-// are the same exactly when their lines are.
+// The scheduler's calls and answers as text: one line each. It is the format of recordings and of tests/scenarios, and
+// two answers are the same exactly when their lines are.
 //
 //   takt-recording 1
 //   capacity page_count=64 page_tokens=32 … (every field of contract::Capacity)
@@ -7,7 +7,7 @@
 //   = accepted outputs=64                                           or: = refused queue_full SENTENCE
 //   next 1500
 //   = step=1 preempt:7 copy:3>9 prefill:1[0,128)+0+1 prefill:2[0,9)last+2 decode:4@77~12+5
-//                                                                   "+": pages added; "~": draft tokens. Or: = idle [wake=2000]
+//                                                "+": pages added; "~": draft tokens. Or: = idle [wake=2000]
 //   absorb 1800 step=1 us=300 prefill:1+0 prefill:2+1 decode:4+1=stop  per row: tokens accepted, why it ended
 //   cancel 1900 id=1
 //   bounds                                                          (scenarios only)
@@ -52,8 +52,8 @@ struct Call {
   contract::StepResult result;  // absorb
 };
 
-// Errors: invalid_file, what was wrong in the line. Numbers are limited, so that no sum of theirs overflows; a line makes no
-// more than kPromptTokensMax tokens.
+// Errors: invalid_file, what was wrong in the line. Numbers are limited, so that no sum of theirs overflows; a line
+// makes no more than kPromptTokensMax tokens.
 inline constexpr uint32_t kPromptTokensMax = 1u << 24;
 base::Result<contract::Capacity> parse_capacity(std::string_view line);
 base::Result<Call> parse_call(std::string_view line);

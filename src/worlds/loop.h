@@ -1,20 +1,20 @@
 // The loop, written once: both realities run exactly this text. What differs is the World.
 //
-// A World is any type with these members (see the concept below); it holds a reference to the same scheduler, because requests
-// and cancels reach the scheduler through the world.
-//   lock()              What keeps other threads away from the scheduler and the world's books: std::unique_lock in the real world,
-//                       NoLock in the simulated one. Submits and cancels from other threads take it; they are therefore
-//                       seen while a step runs, but never inside a scheduler call.
+// A World is any type with these members (see the concept below); it holds a reference to the same scheduler, because
+// requests and cancels reach the scheduler through the world.
+//   lock()              What keeps other threads away from the scheduler and the world's books: std::unique_lock in the
+//                       real world, NoLock in the simulated one. Submits and cancels from other threads take it; they are
+//                       therefore seen while a step runs, but never inside a scheduler call.
 //   now()               The world's clock. Read it with the lock held: so the scheduler sees times that never go back.
 //   is_done()           Leave the loop. Asked between steps only.
-//   take_events()       What must not happen while a step runs: hand accepted requests to the engine, release ended ones; the
-//                       simulated world also submits and cancels what is due by now.
+//   take_events()       What must not happen while a step runs: hand accepted requests to the engine, release ended
+//                       ones; the simulated world also submits and cancels what is due by now.
 //   start(plan)         Begin the step.
-//   complete()          Wait for the step. CALLED WITHOUT THE LOCK. The simulated world moves its clock to the end of the step,
-//                       submitting on the way what arrives meanwhile, as other threads do in the real one.
+//   complete()          Wait for the step. CALLED WITHOUT THE LOCK. The simulated world moves its clock to the end of the
+//                       step, submitting on the way what arrives meanwhile, as other threads do in the real one.
 //   deliver(completion) Give the outputs away, note times, forget ended requests. After absorb(), so that a
 //                       request that a listener submits at once finds the pages free.
-//   wait_until(lock, t) Nothing to do: sleep until an event, or `t` if given, or is_done(). May return early for no reason.
+//   wait_until(lock, t) Nothing to do: sleep until an event, or `t` if given, or is_done(). May return early.
 #pragma once
 
 #include <concepts>

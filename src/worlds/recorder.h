@@ -9,8 +9,8 @@
 
 namespace takt::worlds {
 
-// Stands in front of a scheduler in either world: run_loop(recorder, world), with the world submitting to the recorder too.
-// Not thread-safe, as every scheduler: the world's lock guards it. Whoever owns the stream checks it for errors.
+// Stands in front of a scheduler in either world: run_loop(recorder, world), with the world submitting to the recorder
+// too. Not thread-safe, as every scheduler: the world's lock guards it. Whoever owns the stream checks it for errors.
 //
 // Cost: the line of each call, mostly the prompts (about 6 bytes a token), written at the end of each step.
 class RecordingScheduler final : public contract::SchedulerPort {

@@ -42,7 +42,8 @@ class Replayer {
  public:
   explicit Replayer(std::unique_ptr<contract::SchedulerPort> scheduler) : scheduler_(std::move(scheduler)) {}
 
-  // Makes the call. Returns its answer, nothing if it has none. Errors: invalid_file for a call that no world would make now.
+  // Makes the call. Returns its answer, nothing if it has none. Errors: invalid_file for a call that no world would
+  // make now.
   base::Result<std::optional<std::string>> make(const Call& call) {
     switch (call.kind) {
       case Call::Kind::submit: return std::optional(submit(call));
@@ -73,7 +74,9 @@ class Replayer {
   std::string submit(const Call& call) {
     ++report.submits;
     const contract::Admission admission = scheduler_->submit(call.request, call.now);
-    if (admission.is_accepted) outputs_left_[call.request.id] = static_cast<uint64_t>(admission.output_tokens_max.count());
+    if (admission.is_accepted) {
+      outputs_left_[call.request.id] = static_cast<uint64_t>(admission.output_tokens_max.count());
+    }
     return to_text(admission);
   }
 
@@ -84,17 +87,16 @@ class Replayer {
     if (result.rows.size() != plan_.prefill_chunks.size() + plan_.decode_rows.size()) {
       return invalid("absorb: not as many rows as the plan has");
     }
+    using enum contract::Phase;
     size_t i = 0;
+    base::Status status;
     for (const contract::PrefillChunk& chunk : plan_.prefill_chunks) {
-      const base::Status status = check_row(result.rows[i++], chunk.request, contract::Phase::prefill, chunk.is_last, 1);
-      if (!status.ok()) return status;
+      if (status.ok()) status = check_row(result.rows[i++], chunk.request, prefill, chunk.is_last, 1);
     }
     for (const contract::DecodeRow& row : plan_.decode_rows) {
-      const uint64_t tokens_max = 1 + row.draft_tokens.size();
-      const base::Status status = check_row(result.rows[i++], row.request, contract::Phase::decode, true, tokens_max);
-      if (!status.ok()) return status;
+      if (status.ok()) status = check_row(result.rows[i++], row.request, decode, true, 1 + row.draft_tokens.size());
     }
-    return {};
+    return status;
   }
 
   base::Status check_row(const contract::RowResult& row, contract::RequestId id, contract::Phase phase,

@@ -32,9 +32,9 @@ struct ReplayReport {
 using SchedulerFactory =
     std::function<base::Result<std::unique_ptr<contract::SchedulerPort>>(const contract::Capacity&)>;
 
-// Reads a recording (worlds/call_text.h) to its end; a last line that was cut off by the end of the process is left out.
-// Errors: invalid_file, naming the line, for a text that is not a recording, or whose results do not fit the plans that this
-// scheduler has made so far; the factory's own.
+// Reads a recording (worlds/call_text.h) to its end; a last line that was cut off by the end of the process is left
+// out. Errors: invalid_file, naming the line, for a text that is not a recording, or whose results do not fit the plans
+// that this scheduler has made so far; the factory's own.
 base::Result<ReplayReport> replay(std::istream& in, const SchedulerFactory& make_scheduler);
 
 }  // namespace takt::worlds

@@ -5,8 +5,9 @@
 
 namespace takt::cost {
 
-// Sustained rates, not peaks. The defaults are a two-core Zen 4 server with AVX-512 VNNI: 30 GB/s from memory, and of 890 int8
-// operations per ns (a multiply and an add count two) about half in real matrix products; float32 attention about 100.
+// Sustained rates, not peaks. The defaults are a two-core Zen 4 server with AVX-512 VNNI: 30 GB/s from memory, and of
+// 890 int8 operations per ns (a multiply and an add count two) about half in real matrix products; float32 attention
+// about 100.
 struct MachineRates {
   int64_t memory_bytes_per_us = 30'000;
   int64_t linear_ops_per_us = 450'000;

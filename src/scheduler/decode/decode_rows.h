@@ -6,8 +6,8 @@
 
 namespace takt::scheduler {
 
-// Adds a decode row for every decoding resident, in rank order. A row is left out only when no page is left for its position and
-// nobody ranks behind it whose pages it could take: then it stands still until pages come free.
+// Adds a decode row for every decoding resident, in rank order. A row is left out only when no page is left for its
+// position and nobody ranks behind it whose pages it could take: then it stands still until pages come free.
 void plan_decode_rows(Residents& residents, contract::StepPlan& plan);
 
 }  // namespace takt::scheduler

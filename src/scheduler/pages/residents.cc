@@ -10,18 +10,23 @@ Residents::Residents(const contract::Capacity& capacity, PrefillQueue& queue)
 
 bool Residents::try_start(Sequence& sequence, contract::StepPlan& plan) {
   if (!plan.preempted.empty()) return false;
-  const uint32_t pages_needed = pages_for(sequence.length(), page_tokens_) + pages_promised() + count();
-  const bool has_room = count() < rows_max_ && pages_.free_count() >= pages_needed;
-  if (!has_room) {
-    if (!can_evict_enough(sequence, pages_needed)) return false;
-    while (count() >= rows_max_ || pages_.free_count() < pages_for(sequence.length(), page_tokens_) + pages_promised() + count()) {
-      preempt(**residents_.rbegin(), plan);
-    }
+  if (!has_room_for(sequence)) {
+    if (!can_evict_enough(sequence)) return false;
+    while (!has_room_for(sequence)) preempt(**residents_.rbegin(), plan);
   }
   queue_.remove(sequence);
   sequence.stage = Stage::prefilling;
   residents_.insert(&sequence);
   return true;
+}
+
+bool Residents::has_room_for(const Sequence& sequence) const {
+  return count() < rows_max_ && pages_.free_count() >= pages_to_start(sequence);
+}
+
+// Its own, those that part-done prompts still need, and one for each resident to grow into.
+uint32_t Residents::pages_to_start(const Sequence& sequence) const {
+  return pages_for(sequence.length(), page_tokens_) + pages_promised() + count();
 }
 
 // Pages that residents still need for what they are prefilling.
@@ -35,7 +40,8 @@ uint32_t Residents::pages_promised() const {
 }
 
 // Would preempting residents from the last one on, as long as they are of a lower class and rank behind, make room?
-bool Residents::can_evict_enough(const Sequence& sequence, uint32_t pages_needed) const {
+bool Residents::can_evict_enough(const Sequence& sequence) const {
+  uint32_t pages_needed = pages_to_start(sequence);
   uint32_t rows = count();
   uint64_t pages_free = pages_.free_count();
   for (auto it = residents_.rbegin(); it != residents_.rend(); ++it) {
@@ -71,7 +77,8 @@ uint32_t Residents::grow(Sequence& sequence, uint32_t tokens, contract::StepPlan
 
 void Residents::preempt(Sequence& victim, contract::StepPlan& plan) {
   assert(!victim.is_in_step);
-  // Decode rows are planned before prefill chunks, so a prompt that ranks before it may still take its place in this step.
+  // Decode rows are planned before prefill chunks, so a prompt that ranks before it may still take its place in this
+  // step.
   std::erase_if(plan.decode_rows, [&](const contract::DecodeRow& row) { return row.request == victim.id; });
   release_pages(victim);
   residents_.erase(&victim);

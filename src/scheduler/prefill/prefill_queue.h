@@ -1,4 +1,5 @@
-// The sequences that wait for their first prefill chunk (or, after a preemption, for their first one again), in rank order.
+// The sequences that wait for their first prefill chunk (or, after a preemption, for their first one again), in rank
+// order.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// An engine without arithmetic: it keeps the books a real one would keep, refuses a plan that a real one could not execute, and
-// yields as many tokens as each request was told to.
+// An engine without arithmetic: it keeps the books a real one would keep, refuses a plan that a real one could not
+// execute, and yields as many tokens as each request was told to.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ class SimEngine {
  public:
   explicit SimEngine(const contract::Capacity& capacity);
 
-  // `output_tokens_max` is the admitted limit; the answer stops by itself after `output_tokens` (> 0) if that comes first.
-  // Precondition: the id is new.
+  // `output_tokens_max` is the admitted limit; the answer stops by itself after `output_tokens` (> 0) if that comes
+  // first. Precondition: the id is new.
   void admit(contract::RequestId id, uint32_t prompt_tokens, uint32_t output_tokens_max, uint32_t output_tokens);
-  // Checks the whole plan and enters it in the books. Errors: internal, a sentence that names the request and what is wrong:
-  // a limit of the capacity is exceeded; a request is unknown or occurs twice; a chunk does not begin where the last one
-  // ended; a position has no page; a page has two owners; a decode row is not at the newest token.
+  // Checks the whole plan and enters it in the books. Errors: internal, a sentence that names the request and what is
+  // wrong: a limit of the capacity is exceeded; a request is unknown or occurs twice; a chunk does not begin where the
+  // last one ended; a position has no page; a page has two owners; a decode row is not at the newest token.
   base::Status start(const contract::StepPlan& plan);
   // The running step's rows. Precondition: start() succeeded. Requests that end here are known until release().
   std::vector<contract::RowResult> complete();

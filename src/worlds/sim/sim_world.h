@@ -1,5 +1,5 @@
-// The simulated reality: virtual time, generated or recorded traffic, and steps that take what a cost model says. It drives the
-// scheduler through the same loop as the real one (worlds/loop.h).
+// The simulated reality: virtual time, generated or recorded traffic, and steps that take what a cost model says. It
+// drives the scheduler through the same loop as the real one (worlds/loop.h).
 #pragma once
 
 #include <cstdint>
@@ -35,12 +35,13 @@ struct RequestRecord {
 
 class SimWorld {
  public:
-  // All are referred to and must outlive the world. `capacity` is the scheduler's. The cost model is the truth here, and never the
-  // object the scheduler estimates with: a simulator must not mark its own homework.
+  // All are referred to and must outlive the world. `capacity` is the scheduler's. The cost model is the truth here,
+  // and never the object the scheduler estimates with: a simulator must not mark its own homework.
   SimWorld(contract::SchedulerPort& scheduler, const contract::Capacity& capacity, const cost::StepCost& truth,
            Traffic& traffic);
 
-  // Runs the loop to the end of the traffic. Errors: internal, when the scheduler made a plan that no engine could execute.
+  // Runs the loop to the end of the traffic. Errors: internal, when the scheduler made a plan that no engine could
+  // execute.
   base::Status run();
 
   // In order of arrival.
