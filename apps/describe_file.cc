@@ -1,6 +1,7 @@
 #include "describe_file.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -70,11 +71,18 @@ T load(std::span<const std::byte> bytes, size_t index) {
   return value;
 }
 
+// The fewest digits that read back as the same number.
+template <class T>
+std::string shortest(T number) {
+  char text[64];
+  return std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
+}
+
 // One number or bool, of a scalar or an array.
 std::string number_text(ValueType type, std::span<const std::byte> bytes, size_t index) {
   switch (type) {
-    case ValueType::f32: return formatted("%.9g", static_cast<double>(load<float>(bytes, index)));
-    case ValueType::f64: return formatted("%.17g", load<double>(bytes, index));
+    case ValueType::f32: return shortest(load<float>(bytes, index));
+    case ValueType::f64: return shortest(load<double>(bytes, index));
     case ValueType::u64: return formatted("%" PRIu64, load<uint64_t>(bytes, index));
     case ValueType::boolean: return load<uint8_t>(bytes, index) != 0 ? "true" : "false";
     default: return std::to_string(gguf::IntegerArray(type, bytes)[index]);
@@ -88,8 +96,9 @@ std::string value_text(const Value& value) {
   const size_t shown = std::min<size_t>(value.count, kElementsShown);
   for (size_t i = 0; i < shown; ++i) {
     if (i != 0) out += ", ";
-    out += value.element_type == ValueType::string ? '"' + printable(value.strings[i], kTextBytesShown / kElementsShown) + '"'
-                                                   : number_text(value.element_type, value.bytes, i);
+    out += value.element_type == ValueType::string
+               ? '"' + printable(value.strings[i], kTextBytesShown / kElementsShown) + '"'
+               : number_text(value.element_type, value.bytes, i);
   }
   return out + (shown < value.count ? ", …]" : "]");
 }
@@ -140,8 +149,8 @@ std::string tokenizer_text(const gguf::File& file) {
   const auto tokens = file.strings("tokenizer.ggml.tokens");
   if (!tokens) return "";
   const std::string pre = text_of(file, "tokenizer.ggml.pre");
-  return text_of(file, "tokenizer.ggml.model") + (pre.empty() ? "" : " / " + pre) + ", " + std::to_string(tokens->size()) +
-         " tokens";
+  return text_of(file, "tokenizer.ggml.model") + (pre.empty() ? "" : " / " + pre) + ", " +
+         std::to_string(tokens->size()) + " tokens";
 }
 
 std::string summary(const gguf::File& file) {
@@ -185,10 +194,12 @@ boost::json::value value_json(const Value& value) {
   const size_t shown = is_cut ? kElementsShown : value.count;
   boost::json::array elements;
   for (size_t i = 0; i < shown; ++i)
-    elements.push_back(value.element_type == ValueType::string ? boost::json::value(boost::json::string(json_text(value.strings[i])))
-                                                               : number_json(value.element_type, value.bytes, i));
+    elements.push_back(value.element_type == ValueType::string
+                           ? boost::json::value(boost::json::string(json_text(value.strings[i])))
+                           : number_json(value.element_type, value.bytes, i));
   if (!is_cut) return elements;
-  return boost::json::object{{"type", name(value.element_type)}, {"count", value.count}, {"first", std::move(elements)}};
+  return boost::json::object{
+      {"type", name(value.element_type)}, {"count", value.count}, {"first", std::move(elements)}};
 }
 
 boost::json::object tensor_json(const Tensor& tensor) {
@@ -203,7 +214,8 @@ boost::json::object tensor_json(const Tensor& tensor) {
 }  // namespace
 
 std::string describe(const gguf::File& file, bool lists_tensors) {
-  std::string out = file.path() + formatted(": GGUF v%u, %.1f MB", file.version(), static_cast<double>(file.file_bytes()) / 1e6) +
+  std::string out = file.path() +
+                    formatted(": GGUF v%u, %.1f MB", file.version(), static_cast<double>(file.file_bytes()) / 1e6) +
                     (file.part_count() > 1 ? formatted(" in %d files\n", file.part_count()) : "\n");
   out += summary(file);
   out += formatted("metadata (%zu)\n", file.values().size());
@@ -213,7 +225,8 @@ std::string describe(const gguf::File& file, bool lists_tensors) {
   out += "weights by type\n  type        tensors        weights          bytes\n";
   for (const auto& [type, sum] : sums_by_type(file))
     out += formatted("  %-10s %8" PRIu64 " %14" PRIu64 " ", type.c_str(), sum.tensor_count, sum.weight_count) +
-           (sum.is_size_known ? formatted("%14" PRIu64 "\n", sum.bytes) : "  unknown type: size not checked, cannot be run\n");
+           (sum.is_size_known ? formatted("%14" PRIu64 "\n", sum.bytes)
+                              : "  unknown type: size not checked, cannot be run\n");
   if (!lists_tensors) return out;
   out += formatted("tensors (%zu)\n", file.tensors().size());
   for (const Tensor& tensor : file.tensors())

@@ -41,7 +41,8 @@ void add_synth_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("synth", "Write a model file with seeded random weights");
   add_option(*command, "--like", options->spec.like, "Whose shape: " + joined(gguf::synth_model_names()));
   add_option(*command, "--quant", options->spec.quant, "Weight format: " + joined(gguf::synth_quant_names()));
-  add_flag(*command, "--tiny", options->spec.is_tiny, "A few small layers and 512 tokens, with every feature of the model");
+  add_flag(*command, "--tiny", options->spec.is_tiny,
+           "A few small layers and 512 tokens, with every feature of the model");
   add_option(*command, "--seed", options->spec.seed, "The same seed gives the same file");
   add_option(*command, "--threads", options->spec.thread_count, "Threads")->check(CLI::Range(1, 1024));
   command->add_option("OUT", options->path, "The file to write")->required();

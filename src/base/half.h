@@ -1,5 +1,6 @@
-// Conversions between float32 and the two 16-bit float formats, in portable integer arithmetic, so that every machine and
-// every compiler gives the same bits. Source of the layouts: IEEE 754-2019 binary16, and bfloat16 = the upper half of binary32.
+// Conversions between float32 and the two 16-bit float formats, in portable integer arithmetic, so that every machine
+// and every compiler gives the same bits. Source of the layouts: IEEE 754-2019 binary16, and bfloat16 = the upper
+// half of binary32.
 #pragma once
 
 #include <bit>
@@ -7,8 +8,8 @@
 
 namespace takt::base {
 
-// Exact: every binary16 value, subnormals included, is a binary32 value. A NaN keeps its sign and payload and becomes quiet, as
-// the hardware conversion (F16C) does.
+// Exact: every binary16 value, subnormals included, is a binary32 value. A NaN keeps its sign and payload and becomes
+// quiet, as the hardware conversion (F16C) does.
 inline float half_to_float(uint16_t bits) {
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
   const uint32_t exponent = (bits >> 10) & 0x1fu;
@@ -24,8 +25,8 @@ inline float half_to_float(uint16_t bits) {
   return std::bit_cast<float>(sign | ((exponent + 112u) << 23) | (mantissa << 13));
 }
 
-// Rounds to the nearest, ties to even; beyond the largest half (65504 and a half step) becomes infinity. A NaN keeps its sign
-// and the upper bits of its payload and becomes quiet.
+// Rounds to the nearest, ties to even; beyond the largest half (65504 and a half step) becomes infinity. A NaN keeps
+// its sign and the upper bits of its payload and becomes quiet.
 inline uint16_t float_to_half(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = (bits >> 16) & 0x8000u;

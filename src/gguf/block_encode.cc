@@ -23,7 +23,8 @@ float store_half(std::byte* out, float value) {
 
 float inverse(float scale) { return scale != 0.0f ? 1.0f / scale : 0.0f; }
 
-// The nearest integer (halves away from zero), clamped. A scale that rounded to a subnormal half can make the quotient large.
+// The nearest integer (halves away from zero), clamped. A scale that rounded to a subnormal half can make the
+// quotient large.
 int nearest(float value, int low, int high) {
   const float clamped = std::clamp(value, static_cast<float>(low), static_cast<float>(high));
   return static_cast<int>(clamped + (clamped < 0.0f ? -0.5f : 0.5f));
@@ -100,7 +101,8 @@ void encode_q8_0(const float* x, std::byte* block) {
 
 // What Q4_K and Q5_K share: d, dmin and the packed 6-bit scales and minimums, and the quants of all 256 weights.
 void k_offset(const float* x, int steps, std::byte* block, uint8_t q[256]) {
-  float scales[8], minimums[8];  // of each sub-block of 32; the minimum is stored as a subtrahend, so it is not negative
+  float scales[8],
+      minimums[8];  // of each sub-block of 32; the minimum is stored as a subtrahend, so it is not negative
   float scale_max = 0.0f, minimum_max = 0.0f;
   for (int s = 0; s < 8; ++s) {
     const auto [low, high] = std::minmax_element(x + s * 32, x + s * 32 + 32);

@@ -268,7 +268,8 @@ Result<std::vector<uint32_t>> File::u32_per_layer(std::string_view key, uint64_t
   if (!found) return found.error();
   const Value& value = **found;
   if (layer_count > kLayerCountMax)
-    return value_error(value, "is for " + std::to_string(layer_count) + " layers, more than " + std::to_string(kLayerCountMax));
+    return value_error(
+        value, "is for " + std::to_string(layer_count) + " layers, more than " + std::to_string(kLayerCountMax));
   if (value.type != ValueType::array) {
     const Result<uint32_t> number = u32(key);
     if (!number) return number.error();

@@ -1,5 +1,5 @@
-// A GGUF model file (or a split set of them), memory-mapped, with everything checked that can be checked without knowing the
-// model. Views stay valid as long as the File lives.
+// A GGUF model file (or a split set of them), memory-mapped, with everything checked that can be checked without
+// knowing the model. Views stay valid as long as the File lives.
 //
 //   auto file = gguf::File::open("model.gguf");
 //   if (!file) return file.error();
@@ -31,13 +31,13 @@ class File {
  public:
   // Maps `path`. A file that says it is part of a split set (split.count > 1) must be the first part and be named
   // NAME-00001-of-0000N.gguf; the others are found beside it and checked against it. Metadata is the first part's.
-  // Errors: not_found and io (system), invalid_file and unsupported (content); the message starts with the path of the file at
-  // fault, names the key or tensor and has the byte offset. Never throws; a hostile file costs at most about twenty times its
-  // size in memory (a real one far less than its size) and O(n log n) time.
+  // Errors: not_found and io (system), invalid_file and unsupported (content); the message starts with the path of
+  // the file at fault, names the key or tensor and has the byte offset. Never throws; a hostile file costs at most
+  // about twenty times its size in memory (a real one far less than its size) and O(n log n) time.
   static base::Result<std::unique_ptr<File>> open(const std::string& path);
 
-  // The same for bytes in memory, which must outlive the File and are not copied. Split sets are not followed: the part stands
-  // for itself.
+  // The same for bytes in memory, which must outlive the File and are not copied. Split sets are not followed: the
+  // part stands for itself.
   static base::Result<std::unique_ptr<File>> parse(std::span<const std::byte> bytes);
 
   const std::string& path() const { return path_; }        // empty for parse()
@@ -50,8 +50,8 @@ class File {
   std::span<const Value> values() const { return values_; }  // file order
   const Value* find(std::string_view key) const;             // nullptr when missing
 
-  // Typed access. A missing key is a not_found error; a value of another type or out of range is an invalid_file error; both name
-  // the key, the second has the byte offset. The _or forms give `fallback` for a missing key only.
+  // Typed access. A missing key is a not_found error; a value of another type or out of range is an invalid_file
+  // error; both name the key, the second has the byte offset. The _or forms give `fallback` for a missing key only.
   base::Result<uint32_t> u32(std::string_view key) const;       // any integer type whose value fits
   base::Result<uint32_t> u32_or(std::string_view key, uint32_t fallback) const;
   base::Result<float> f32(std::string_view key) const;          // f32, or f64 rounded
@@ -69,7 +69,8 @@ class File {
   // layer_count <= kLayerCountMax.
   base::Result<std::vector<uint32_t>> u32_per_layer(std::string_view key, uint64_t layer_count) const;
 
-  // An error about a value or tensor in this file's words: "metadata key 'K' <what> (byte N)". For readers that check more.
+  // An error about a value or tensor in this file's words: "metadata key 'K' <what> (byte N)". For readers that check
+  // more.
   base::Error value_error(const Value& value, std::string_view what) const;
   base::Error tensor_error(const Tensor& tensor, std::string_view what) const;
 
@@ -77,8 +78,9 @@ class File {
   std::span<const Tensor> tensors() const { return tensors_; }  // file order, part after part
   const Tensor* find_tensor(std::string_view name) const;       // nullptr when missing
 
-  // Tells the system that the mapped pages wholly inside `span` (say, weights that were repacked) are not needed now. Content is
-  // unchanged and is read again from the file when touched. No effect on a span that is not in a mapping of this file.
+  // Tells the system that the mapped pages wholly inside `span` (say, weights that were repacked) are not needed now.
+  // Content is unchanged and is read again from the file when touched. No effect on a span that is not in a mapping
+  // of this file.
   void advise_dont_need(std::span<const std::byte> span) const;
 
  private:

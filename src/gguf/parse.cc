@@ -63,7 +63,8 @@ class PartParser {
   Status check_no_overlap();
 
   Error truncated(const std::string& what) const {
-    return invalid(cursor_.offset(), "file ends inside " + what + ": " + std::to_string(cursor_.remaining()) + " bytes left");
+    return invalid(cursor_.offset(),
+                   "file ends inside " + what + ": " + std::to_string(cursor_.remaining()) + " bytes left");
   }
 
   std::span<const std::byte> bytes_;
@@ -75,7 +76,7 @@ class PartParser {
 
 Status PartParser::read_header() {
   uint32_t magic = 0;
-  if (!cursor_.try_read(magic)) return truncated("the magic: not a GGUF file");
+  if (!cursor_.try_read(magic)) return truncated("the magic");
   if (magic == kMagicSwapped) return unsupported(0, "big-endian GGUF file");
   if (magic != kMagic) return invalid(0, "not a GGUF file: wrong magic");
   if (!cursor_.try_read(part_.version)) return truncated("the version");
@@ -97,8 +98,8 @@ Status PartParser::read_string(const std::string& what, uint64_t bytes_max, std:
   uint64_t length = 0;
   if (!cursor_.try_read(length)) return truncated(what + "'s length");
   if (length > cursor_.remaining())
-    return invalid(at, what + " claims " + std::to_string(length) + " bytes where " + std::to_string(cursor_.remaining()) +
-                           " remain in the file");
+    return invalid(at, what + " claims " + std::to_string(length) + " bytes where " +
+                           std::to_string(cursor_.remaining()) + " remain in the file");
   if (length > bytes_max)
     return invalid(at, what + " is longer than " + std::to_string(bytes_max) + " bytes: " + std::to_string(length));
   out = cursor_.take(length);
@@ -202,7 +203,8 @@ Status PartParser::find_alignment() {
   for (const Value& value : part_.values) {
     if (value.key != "general.alignment") continue;
     if (value.type != ValueType::u32)
-      return invalid(value.offset, "metadata key 'general.alignment' is " + std::string(name(value.type)) + ", expected u32");
+      return invalid(value.offset,
+                     "metadata key 'general.alignment' is " + std::string(name(value.type)) + ", expected u32");
     uint32_t alignment = 0;
     std::memcpy(&alignment, value.bytes.data(), sizeof alignment);
     if (!std::has_single_bit(alignment) || alignment < kAlignmentBytesMin || alignment > kAlignmentBytesMax)
@@ -237,8 +239,9 @@ Status PartParser::read_tensor_info(uint64_t index, Tensor& tensor) {
   if (!cursor_.try_read(tensor.type)) return truncated(where + "'s type");
   const auto info = tensor_type_info(tensor.type);
   if (info && tensor.dims[0] % info->block_weights != 0)
-    return invalid(type_offset, where + " has rows of " + std::to_string(tensor.dims[0]) + " weights, not a multiple of " +
-                                    std::string(info->name) + "'s block of " + std::to_string(info->block_weights));
+    return invalid(type_offset, where + " has rows of " + std::to_string(tensor.dims[0]) +
+                                    " weights, not a multiple of " + std::string(info->name) + "'s block of " +
+                                    std::to_string(info->block_weights));
   if (!cursor_.try_read(tensor.offset)) return truncated(where + "'s offset");
   return {};
 }
@@ -293,7 +296,8 @@ Status PartParser::place_tensor(Tensor& tensor) {
   const std::string where = "tensor " + quote(tensor.name);
   if (tensor.offset % part_.alignment_bytes != 0)
     return invalid(tensor.info_offset, where + " starts at data offset " + std::to_string(tensor.offset) +
-                                           ", not a multiple of the alignment " + std::to_string(part_.alignment_bytes));
+                                           ", not a multiple of the alignment " +
+                                           std::to_string(part_.alignment_bytes));
   const uint64_t file_bytes = bytes_.size();
   if (part_.data_offset > file_bytes || tensor.offset >= file_bytes - part_.data_offset)
     return invalid(tensor.info_offset, where + " starts at data offset " + std::to_string(tensor.offset) +

@@ -29,10 +29,10 @@ inline constexpr uint64_t kKeyBytesMax = 65535;
 inline constexpr uint64_t kAlignmentBytesMin = 8;
 inline constexpr uint64_t kAlignmentBytesMax = 65536;
 
-// Checks everything that can be checked without knowing the model: counts, lengths, types, alignment, names, products of
-// dimensions, and that tensors lie inside the file and do not overlap. Views point into `bytes`. Time O(n log n) in the bytes' length;
-// memory at most about twenty times the bytes that were read before the end or the error. Errors: invalid_file and unsupported, naming key or tensor and byte offset;
-// may throw std::bad_alloc.
+// Checks everything that can be checked without knowing the model: counts, lengths, types, alignment, names, products
+// of dimensions, and that tensors lie inside the file and do not overlap. Views point into `bytes`. Time O(n log n)
+// in the bytes' length; memory at most about twenty times the bytes that were read before the end or the error.
+// Errors: invalid_file and unsupported, naming key or tensor and byte offset; may throw std::bad_alloc.
 base::Result<ParsedPart> parse_part(std::span<const std::byte> bytes);
 
 // A name for a message: quoted, non-printing bytes as \xNN, cut after 80 bytes.

@@ -36,15 +36,30 @@ struct Shape {
 
 // Shapes from the models' own files.
 constexpr Shape kShapes[] = {
-    {"llama-3.1-8b", "llama", "llama-bpe", 32, 4096, 32, 8, 128, 14336, 128256, 131072, 1e-5f, 500000.0f, false, true, true, 0, 0},
-    {"smollm2-135m", "llama", "smollm", 30, 576, 9, 3, 64, 1536, 49152, 8192, 1e-5f, 100000.0f, true, false, false, 0, 0},
-    {"qwen2.5-0.5b", "qwen2", "qwen2", 24, 896, 14, 2, 64, 4864, 151936, 32768, 1e-6f, 1000000.0f, false, false, false, 0, 0},
-    {"qwen2.5-1.5b", "qwen2", "qwen2", 28, 1536, 12, 2, 128, 8960, 151936, 32768, 1e-6f, 1000000.0f, false, false, false, 0, 0},
-    {"gemma3-270m", "gemma3", "", 18, 640, 4, 1, 256, 2048, 262144, 32768, 1e-6f, 1000000.0f, true, true, false, 512, 6},
+    {.name = "llama-3.1-8b", .architecture = "llama", .pre = "llama-bpe",
+     .layers = 32, .width = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .ffn = 14336,
+     .vocabulary = 128256, .context = 131072, .rms_epsilon = 1e-5f, .rope_base = 500000.0f,
+     .is_tied = false, .is_bos_added = true, .has_rope_factors = true, .window = 0, .window_pattern = 0},
+    {.name = "smollm2-135m", .architecture = "llama", .pre = "smollm",
+     .layers = 30, .width = 576, .heads = 9, .kv_heads = 3, .head_dim = 64, .ffn = 1536,
+     .vocabulary = 49152, .context = 8192, .rms_epsilon = 1e-5f, .rope_base = 100000.0f,
+     .is_tied = true, .is_bos_added = false, .has_rope_factors = false, .window = 0, .window_pattern = 0},
+    {.name = "qwen2.5-0.5b", .architecture = "qwen2", .pre = "qwen2",
+     .layers = 24, .width = 896, .heads = 14, .kv_heads = 2, .head_dim = 64, .ffn = 4864,
+     .vocabulary = 151936, .context = 32768, .rms_epsilon = 1e-6f, .rope_base = 1000000.0f,
+     .is_tied = false, .is_bos_added = false, .has_rope_factors = false, .window = 0, .window_pattern = 0},
+    {.name = "qwen2.5-1.5b", .architecture = "qwen2", .pre = "qwen2",
+     .layers = 28, .width = 1536, .heads = 12, .kv_heads = 2, .head_dim = 128, .ffn = 8960,
+     .vocabulary = 151936, .context = 32768, .rms_epsilon = 1e-6f, .rope_base = 1000000.0f,
+     .is_tied = false, .is_bos_added = false, .has_rope_factors = false, .window = 0, .window_pattern = 0},
+    {.name = "gemma3-270m", .architecture = "gemma3", .pre = "",
+     .layers = 18, .width = 640, .heads = 4, .kv_heads = 1, .head_dim = 256, .ffn = 2048,
+     .vocabulary = 262144, .context = 32768, .rms_epsilon = 1e-6f, .rope_base = 1000000.0f,
+     .is_tied = true, .is_bos_added = true, .has_rope_factors = false, .window = 512, .window_pattern = 6},
 };
 
-// Small, but with every feature of the model still there. Rows stay multiples of 256, so that each format fits, and gemma3 keeps
-// heads × head_dim apart from the width.
+// Small, but with every feature of the model still there. Rows stay multiples of 256, so that each format fits, and
+// gemma3 keeps heads × head_dim apart from the width.
 Shape tiny(Shape shape) {
   const bool is_gemma = shape.architecture == "gemma3";
   shape.layers = is_gemma ? 4 : 2;
@@ -61,7 +76,8 @@ Shape tiny(Shape shape) {
   return shape;
 }
 
-// How a tensor's numbers are drawn: mean + deviation × near-normal, the sign flipped at random when asked; or given outright.
+// How a tensor's numbers are drawn: mean + deviation × near-normal, the sign flipped at random when asked; or given
+// outright.
 struct Draw {
   float mean = 0.0f;
   float deviation = 0.0f;
@@ -113,9 +129,9 @@ void add_vector(Plan& plan, std::string name, uint64_t length, Draw draw) {
   plan.tensors.push_back({std::move(name), {length}, WeightFormat::f32, draw, {}});
 }
 
-// Llama 3.1 divides the frequency of rotary pair i by these: 8 above a wavelength of 8192, 1 below 2048, a linear blend in
-// frequency between (Llama 3.1's published rope_scaling: factor 8, low 1, high 4, original context 8192). At tiny size nothing
-// would reach such wavelengths; there the factors rise from 1 to 8.
+// Llama 3.1 divides the frequency of rotary pair i by these: 8 above a wavelength of 8192, 1 below 2048, a linear
+// blend in frequency between (Llama 3.1's published rope_scaling: factor 8, low 1, high 4, original context 8192). At
+// tiny size nothing would reach such wavelengths; there the factors rise from 1 to 8.
 std::vector<float> rope_factors(const Shape& shape, bool is_tiny) {
   const uint32_t pairs = shape.head_dim / 2;
   std::vector<float> factors(pairs);
@@ -124,7 +140,8 @@ std::vector<float> rope_factors(const Shape& shape, bool is_tiny) {
       factors[i] = 1.0f + 7.0f * static_cast<float>(i) / static_cast<float>(pairs - 1);
       continue;
     }
-    const double wavelength = 2 * std::numbers::pi * std::pow(static_cast<double>(shape.rope_base), 2.0 * i / shape.head_dim);
+    const double wavelength =
+        2 * std::numbers::pi * std::pow(static_cast<double>(shape.rope_base), 2.0 * i / shape.head_dim);
     const double smooth = std::clamp((8192.0 / wavelength - 1.0) / (4.0 - 1.0), 0.0, 1.0);
     factors[i] = static_cast<float>(1.0 / ((1.0 - smooth) / 8.0 + smooth));
   }
@@ -134,11 +151,12 @@ std::vector<float> rope_factors(const Shape& shape, bool is_tiny) {
 void plan_layer(Plan& plan, uint32_t layer) {
   const Shape& shape = plan.shape;
   const std::string prefix = "blk." + std::to_string(layer) + ".";
-  const uint64_t width = shape.width, q_width = shape.heads * shape.head_dim, kv_width = shape.kv_heads * shape.head_dim;
+  const uint64_t width = shape.width, q_width = shape.heads * shape.head_dim,
+                 kv_width = shape.kv_heads * shape.head_dim;
   const bool is_qwen = shape.architecture == "qwen2", is_gemma = shape.architecture == "gemma3";
   const bool is_six_bit = has_more_bits(layer, shape.layers);
-  // A score is a sum of head_dim products over √head_dim: its deviation is the product of q's and k's. Where norms follow
-  // (gemma3) the norm weights set it, and a gain of 3 makes their absence show.
+  // A score is a sum of head_dim products over √head_dim: its deviation is the product of q's and k's. Where norms
+  // follow (gemma3) the norm weights set it, and a gain of 3 makes their absence show.
   const float qk_gain = is_gemma ? 3.0f : is_qwen ? 1.2f : 1.6f;
   add_vector(plan, prefix + "attn_norm.weight", width, kNormWeight);
   add_matrix(plan, prefix + "attn_q.weight", width, q_width, qk_gain);
@@ -171,7 +189,8 @@ void plan_tensors(Plan& plan, bool is_tiny) {
   add_vector(plan, "output_norm.weight", shape.width, {1.0f, 0.3f, true});
   if (!shape.is_tied) add_matrix(plan, "output.weight", shape.width, shape.vocabulary, kLogitDeviation, true);
   if (shape.has_rope_factors)
-    plan.tensors.push_back({"rope_freqs.weight", {shape.head_dim / 2}, WeightFormat::f32, {}, rope_factors(shape, is_tiny)});
+    plan.tensors.push_back(
+        {"rope_freqs.weight", {shape.head_dim / 2}, WeightFormat::f32, {}, rope_factors(shape, is_tiny)});
   for (uint32_t layer = 0; layer < shape.layers; ++layer) plan_layer(plan, layer);
 }
 
@@ -206,14 +225,17 @@ std::string joined(const std::vector<std::string_view>& names) {
 
 base::Result<Plan> plan_of(const SynthSpec& spec) {
   Plan plan;
-  const auto shape = std::find_if(std::begin(kShapes), std::end(kShapes), [&](const Shape& s) { return s.name == spec.like; });
+  const auto shape =
+      std::find_if(std::begin(kShapes), std::end(kShapes), [&](const Shape& s) { return s.name == spec.like; });
   if (shape == std::end(kShapes))
-    return Error{ErrorCode::invalid_argument, "unknown model '" + spec.like + "'; one of " + joined(synth_model_names())};
+    return Error{ErrorCode::invalid_argument,
+                 "unknown model '" + spec.like + "'; one of " + joined(synth_model_names())};
   plan.shape = spec.is_tiny ? tiny(*shape) : *shape;
   plan.is_mixture = equal_ignoring_case(spec.quant, "Q4_K_M");
   const auto format = plan.is_mixture ? WeightFormat::q4_k : base::weight_format_of_name(spec.quant);
   if (!format)
-    return Error{ErrorCode::invalid_argument, "unknown format '" + spec.quant + "'; one of " + joined(synth_quant_names())};
+    return Error{ErrorCode::invalid_argument,
+                 "unknown format '" + spec.quant + "'; one of " + joined(synth_quant_names())};
   plan.format = *format;
   plan.file_type = plan.is_mixture ? 15 : file_type_of(*format);
   plan_tensors(plan, spec.is_tiny);
@@ -287,15 +309,16 @@ uint64_t key_of(uint64_t seed, std::string_view name) {
   return key;
 }
 
-// Numbers first … first + count - 1 of a tensor. Counter-based, so that threads and chunks do not matter. The sum of four uniform
-// 16-bit numbers is near-normal (within ±3.5 deviations); only exact integer sums and single float operations are used, so that
-// every machine gives the same bits.
+// Numbers first … first + count - 1 of a tensor. Counter-based, so that threads and chunks do not matter. The sum of
+// four uniform 16-bit numbers is near-normal (within ±3.5 deviations); only exact integer sums and single float
+// operations are used, so that every machine gives the same bits.
 void draw_numbers(const Draw& draw, uint64_t key, uint64_t first, std::span<float> out) {
   constexpr float kMean = 131070.0f, kDeviation = 37837.23f;  // 4 × 65535 / 2, √(4 × (2^32 - 1) / 12)
   const float scale = draw.deviation / kDeviation;
   for (size_t i = 0; i < out.size(); ++i) {
     const uint64_t bits = mixed(key + first + i);
-    const auto sum = static_cast<int32_t>((bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48));
+    const auto sum =
+        static_cast<int32_t>((bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48));
     const float value = draw.mean + (static_cast<float>(sum) - kMean) * scale;
     out[i] = draw.has_random_sign && ((bits ^ (bits >> 32)) & 1) != 0 ? -value : value;
   }

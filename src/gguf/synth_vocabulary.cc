@@ -26,7 +26,8 @@ std::string utf8(uint32_t code_point) {  // below U+0800, or the three-byte rang
   return out;
 }
 
-// Byte-level BPE writes a byte as a printable character: itself when printable in Latin-1, else U+0100 and on, in byte order.
+// Byte-level BPE writes a byte as a printable character: itself when printable in Latin-1, else U+0100 and on, in
+// byte order.
 std::vector<std::string> byte_characters() {
   std::vector<std::string> characters;
   uint32_t next = 0x100;
@@ -39,8 +40,8 @@ std::vector<std::string> byte_characters() {
 
 using Pair = std::pair<std::string, std::string>;
 
-// The first `count` merges: space + letter, then letter + letter, then pair + pair, each along diagonals of falling frequency.
-// All results are distinct, and both sides of a merge exist before it.
+// The first `count` merges: space + letter, then letter + letter, then pair + pair, each along diagonals of falling
+// frequency. All results are distinct, and both sides of a merge exist before it.
 std::vector<Pair> merges_of_letters(const std::string& space, size_t count) {
   std::vector<Pair> merges;
   for (const char letter : kLetters) merges.emplace_back(space, std::string(1, letter));

@@ -25,7 +25,8 @@ struct SynthVocabulary {
 // 300 <= token_count <= 400000.
 SynthVocabulary synth_bpe_vocabulary(uint32_t token_count, const std::string& pre, bool is_bos_added);
 
-// Special tokens, 256 byte tokens, printable ASCII, and pieces made of frequent letters. Precondition as above, from 400.
+// Special tokens, 256 byte tokens, printable ASCII, and pieces made of frequent letters. Precondition as above, from
+// 400.
 SynthVocabulary synth_spm_vocabulary(uint32_t token_count);
 
 }  // namespace takt::gguf

@@ -12,8 +12,9 @@
 
 namespace takt::gguf {
 
-// The block geometry of a tensor type that files may hold: wider than base::WeightFormat, so that sizes can be checked and shown
-// for types that Takt does not compute on. Source of ids and sizes: the GGUF specification's type list.
+// The block geometry of a tensor type that files may hold: wider than base::WeightFormat, so that sizes can be
+// checked and shown for types that Takt does not compute on. Source of ids and sizes: the GGUF specification's type
+// list.
 struct TensorTypeInfo {
   uint32_t type;
   std::string_view name;
@@ -32,8 +33,8 @@ struct Tensor {
   int dim_count = 0;            // 1…4
   uint64_t dims[4] = {1, 1, 1, 1};  // dims[0] is the row length (contiguous weights); each at least 1
   uint64_t weight_count = 0;    // product of dims
-  // The stored blocks, inside the mapping. Empty when is_size_known is false: then nothing bounds the tensor but its start, and
-  // whoever loads a model refuses it by name.
+  // The stored blocks, inside the mapping. Empty when is_size_known is false: then nothing bounds the tensor but its
+  // start, and whoever loads a model refuses it by name.
   std::span<const std::byte> bytes;
   bool is_size_known = false;
   uint64_t offset = 0;          // of the first data byte in its file

@@ -5,7 +5,8 @@
 
 namespace takt::gguf {
 
-static_assert(std::endian::native == std::endian::little, "GGUF values are read in place: a big-endian host needs swaps");
+static_assert(std::endian::native == std::endian::little,
+              "GGUF values are read in place: a big-endian host needs swaps");
 
 namespace {
 
@@ -16,8 +17,18 @@ struct TypeInfo {
 };
 
 constexpr std::array<TypeInfo, kValueTypeCount> kTypes = {{
-    {"u8", 1, true}, {"i8", 1, true}, {"u16", 2, true}, {"i16", 2, true}, {"u32", 4, true}, {"i32", 4, true},
-    {"f32", 4, false}, {"bool", 1, false}, {"string", 0, false}, {"array", 0, false}, {"u64", 8, true}, {"i64", 8, true},
+    {"u8", 1, true},
+    {"i8", 1, true},
+    {"u16", 2, true},
+    {"i16", 2, true},
+    {"u32", 4, true},
+    {"i32", 4, true},
+    {"f32", 4, false},
+    {"bool", 1, false},
+    {"string", 0, false},
+    {"array", 0, false},
+    {"u64", 8, true},
+    {"i64", 8, true},
     {"f64", 8, false},
 }};
 

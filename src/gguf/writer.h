@@ -40,8 +40,9 @@ class Writer {
   void add_i32s(std::string_view key, std::span<const int32_t> values);
   void add_f32s(std::string_view key, std::span<const float> values);
 
-  // Declares the next tensor; dims[0] is the row length. Errors (invalid_argument): a name that is empty or above 64 bytes, other
-  // than 1 to 4 dimensions, a zero dimension, an overflowing product, a row length that is no multiple of the format's block.
+  // Declares the next tensor; dims[0] is the row length. Errors (invalid_argument): a name that is empty or above 64
+  // bytes, other than 1 to 4 dimensions, a zero dimension, an overflowing product, a row length that is no multiple
+  // of the format's block.
   base::Status add_tensor(std::string_view name, base::WeightFormat format, std::span<const uint64_t> dims);
 
   // Stored bytes of all declared tensors, without padding.

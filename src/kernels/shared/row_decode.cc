@@ -20,8 +20,8 @@ uint32_t u32_at(const std::byte* bytes) {
 
 float half_at(const std::byte* bytes) { return base::half_to_float(u16_at(bytes)); }
 
-// Each decode_<format> turns one block into its 32 or 256 weights. In the 32-weight formats the low nibbles are weights 0…15
-// and the high nibbles 16…31.
+// Each decode_<format> turns one block into its 32 or 256 weights. In the 32-weight formats the low nibbles are
+// weights 0…15 and the high nibbles 16…31.
 
 // f16 scale, 16 bytes of nibbles: (q - 8) · d
 void decode_q4_0(const std::byte* block, float* out) {
@@ -90,7 +90,8 @@ void decode_q4_k(const std::byte* block, float* out) {
   }
 }
 
-// As Q4_K, with 32 bytes of fifth bits between the scales and the nibbles: bit s of byte j belongs to weight j of sub-block s.
+// As Q4_K, with 32 bytes of fifth bits between the scales and the nibbles: bit s of byte j belongs to weight j of
+// sub-block s.
 void decode_q5_k(const std::byte* block, float* out) {
   const float d = half_at(block), dmin = half_at(block + 2);
   uint8_t scales[8], minimums[8];
@@ -107,9 +108,9 @@ void decode_q5_k(const std::byte* block, float* out) {
   }
 }
 
-// 128 bytes of low nibbles, 64 bytes of upper bit pairs, 16 signed scales (one for 16 weights), f16 d: (q - 32) · (d · scale).
-// The block is two halves of 128 weights, each four runs of 32: run r takes the nibbles of bytes (r % 2) · 32 … + 31, low ones
-// for r < 2, and the bit pair r of each upper byte.
+// 128 bytes of low nibbles, 64 bytes of upper bit pairs, 16 signed scales (one for 16 weights), f16 d: (q - 32) · (d
+// · scale). The block is two halves of 128 weights, each four runs of 32: run r takes the nibbles of bytes (r % 2) ·
+// 32 … + 31, low ones for r < 2, and the bit pair r of each upper byte.
 void decode_q6_k(const std::byte* block, float* out) {
   const float d = half_at(block + 208);
   for (int run = 0; run < 8; ++run) {

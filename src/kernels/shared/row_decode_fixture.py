@@ -3,9 +3,11 @@
 
 Needs `pip install gguf numpy`; the tests only need the file, which is committed. Usage:
   row_decode_fixture.py [BLOCKS [SEED]] > row_decode_fixture.bin
-With many blocks (say 20000) the same test compares more: TAKT_ROW_DECODE_FIXTURE=FILE kernels_test.
+With many blocks (say 20000) the same test compares more:
+  TAKT_ROW_DECODE_FIXTURE=FILE kernels_test.
 
-Layout, little-endian, per format: u32 type id, u32 weight count, u32 byte count, the blocks, the weights as float32 bits.
+Layout, little-endian, per format: u32 type id, u32 weight count, u32 byte count, the blocks, the weights
+as float32 bits.
 """
 import struct
 import sys
@@ -22,7 +24,7 @@ def main():
     for name in FORMATS:
         kind = gguf.GGMLQuantizationType[name]
         block_weights, block_bytes = gguf.GGML_QUANT_SIZES[kind]
-        # At least 64 blocks' worth of the one-weight formats, so that small fixtures meet subnormals and large exponents.
+        # 64 times as many of the one-weight formats, so that small fixtures meet subnormals and large exponents.
         count = block_count * (64 if block_weights == 1 else 1)
         blocks = generator.integers(0, 256, size=(1, count * block_bytes), dtype=numpy.uint8)
         with numpy.errstate(all="ignore"):
