@@ -1,12 +1,12 @@
 # takt_library(NAME [DIRS sub…] [DEPS target…]): a static library `takt_NAME` of every *.cc of the current folder (and of
-# the given sub-folders, recursively), and a test program `NAME_test` of every *_test.cc. Files are found by glob, so that
-# adding a file needs no edit here.
+# the given sub-folders, recursively), and a test program `NAME_test` of every *_test.cc and testing/*.cc. Files are found by
+# glob, so that adding a file needs no edit here.
 function(takt_library name)
   cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
-  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$|/testing/[^/]*\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$|/testing/[^/]*\\.cc$")
   if(sources)
     add_library(takt_${name} STATIC ${sources})
     target_include_directories(takt_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)

@@ -31,7 +31,9 @@ struct TextServices {
   std::function<std::string(std::span<const contract::TokenId> ids)> decode;
   // The bytes that one token stands for; for a control token its name. Precondition: id in [0, vocabulary size).
   std::function<std::string(contract::TokenId id)> token_bytes;
-  std::function<std::unique_ptr<contract::StopDetector>(const std::vector<std::string>& stop_strings, bool ignore_eos)>
+  // Errors: invalid_argument (a stop string that is empty or no UTF-8, or too many).
+  std::function<base::Result<std::unique_ptr<contract::StopDetector>>(const std::vector<std::string>& stop_strings,
+                                                                      bool ignore_eos)>
       make_stop_detector;
 };
 

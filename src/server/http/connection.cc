@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <ctime>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"

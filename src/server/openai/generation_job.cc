@@ -52,7 +52,9 @@ std::optional<base::Error> GenerationJob::submit(size_t index) {
   submission.generation.sampling.choice_index = static_cast<uint32_t>(index % request.choices_per_prompt);
   submission.generation.top_logprobs = request.top_logprobs;
   if (request.echo) submission.generation.prompt_top_logprobs = request.top_logprobs;
-  submission.generation.stop_detector = backend_->text.make_stop_detector(request.stop_strings, request.ignore_eos);
+  auto stop_detector = backend_->text.make_stop_detector(request.stop_strings, request.ignore_eos);
+  if (!stop_detector) return stop_detector.error();
+  submission.generation.stop_detector = std::move(*stop_detector);
   std::string label = exchange_->request().request_id;
   if (choices_.size() > 1) label += " choice " + std::to_string(index);
   choice.queue = std::make_shared<OutputQueue>(exchange_, std::shared_ptr<OutputReceiver>(shared_from_this(), this),

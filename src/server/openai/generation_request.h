@@ -23,8 +23,8 @@ std::string_view name(Endpoint endpoint);
 struct ApiLimits {
   uint32_t choices_max = 128;  // prompts times n: each choice is a request of its own in the queue
   uint32_t stop_count_max = 1024;
-  size_t stop_bytes_max = size_t{64} << 10;  // of all stop strings together
-  uint32_t top_logprobs_max = 20;            // OpenAI's bound
+  size_t stop_bytes_max = size_t{8} << 10;  // of all stop strings together; a request keeps about 100 times as much
+  uint32_t top_logprobs_max = 20;           // OpenAI's bound
   uint32_t logit_bias_max = 4096;
 };
 
