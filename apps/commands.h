@@ -12,5 +12,8 @@ void add_bench_command(CLI::App& app);
 void add_score_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_synth_command(CLI::App& app);
+void add_tokenize_command(CLI::App& app);
+void add_detokenize_command(CLI::App& app);
+void add_template_command(CLI::App& app);
 
 }  // namespace takt::apps

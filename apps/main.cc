@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -24,14 +26,22 @@ int main(int argc, char** argv) {
   app.name("takt");
   app.require_subcommand(1);
   app.set_version_flag("--version", TAKT_VERSION);
+  takt::apps::add_run_command(app);
+  takt::apps::add_chat_command(app);
+  takt::apps::add_serve_command(app);
   takt::apps::add_bench_command(app);
-  takt::apps::add_score_command(app);
   takt::apps::add_inspect_command(app);
+  takt::apps::add_tokenize_command(app);
+  takt::apps::add_detokenize_command(app);
+  takt::apps::add_score_command(app);
   takt::apps::add_synth_command(app);
   try {
     app.parse(arguments(argc, argv));
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
+  } catch (const std::exception& error) {  // out of memory, mostly: nothing of ours throws
+    std::fprintf(stderr, "takt: %s\n", error.what());
+    return 1;
   }
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "model_path.h"
 #include "progress.h"
 #include "scheduler/scheduler.h"
+#include "worlds/recorder.h"
 
 namespace takt::apps {
 namespace {
@@ -74,7 +75,12 @@ Session::Session(const SessionOptions& options) {
   auto scheduler = scheduler::make_scheduler(capacity_);
   if (!scheduler) fail(scheduler.error());
   scheduler_ = std::move(scheduler).value();
-  world_ = std::make_unique<worlds::RealWorld>(*scheduler_, *engine_);
+  if (!options.record.empty()) {
+    record_stream_.open(options.record, std::ios::binary | std::ios::trunc);
+    if (!record_stream_) fail("--record " + options.record + ": cannot be written");
+    recorder_ = std::make_unique<worlds::RecordingScheduler>(*scheduler_, capacity_, record_stream_);
+  }
+  world_ = std::make_unique<worlds::RealWorld>(recorder_ ? *recorder_ : *scheduler_, *engine_);
   load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   loop_ = std::thread([this] { world_->run(); });
 }

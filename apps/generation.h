@@ -1,0 +1,47 @@
+// One answer on a terminal: the sampling options of `run` and `chat`, streaming to stdout, and the timing block.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "contract/serving_port.h"
+#include "server/text_services.h"
+#include "session.h"
+
+namespace takt::apps {
+
+struct SamplingOptions {
+  contract::Sampling sampling;
+  std::optional<uint64_t> seed;     // drawn when absent
+  int64_t output_tokens_max = 1024;
+  std::vector<std::string> stop;
+};
+
+void add_sampling_options(CLI::App& app, SamplingOptions& options);
+
+// What one request's tokens took; filled by stream_answer().
+struct AnswerTimes {
+  contract::RequestTimes request;
+  std::vector<int64_t> gaps_us;  // between successive output tokens
+  contract::FinishReason finish = contract::FinishReason::none;
+  std::string error;
+  std::string text;              // the whole answer
+};
+
+// Submits the prompt and writes the answer to stdout as it comes; Ctrl-C cancels it. Fails the command when it is refused.
+AnswerTimes stream_answer(Session& session, const server::TextServices& text, std::vector<contract::TokenId> prompt,
+                          const SamplingOptions& options);
+
+// Load, prefill and decode told apart, on stderr.
+void print_times(const Session& session, const AnswerTimes& times);
+
+// True once after Ctrl-C (the handler is installed by stream_answer).
+bool take_interrupt();
+
+}  // namespace takt::apps

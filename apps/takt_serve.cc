@@ -1,0 +1,73 @@
+// `takt serve`: the HTTP server.
+#include <csignal>
+#include <cstdio>
+
+#include "app_options.h"
+#include "commands.h"
+#include "server/server.h"
+#include "session.h"
+#include "text_model.h"
+
+namespace takt::apps {
+namespace {
+
+constexpr auto kDrainGrace = std::chrono::seconds(30);
+
+struct ServeOptions {
+  SessionOptions session;
+  server::ServerOptions server;
+  std::string alias;
+};
+
+// Blocked in every thread of the process, and taken by sigwait() in the main one.
+sigset_t stop_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  return signals;
+}
+
+void serve(const ServeOptions& options) {
+  const sigset_t signals = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  auto server = server::HttpServer::start(options.server);
+  if (!server) fail(server.error());
+  std::fprintf(stderr, "takt: listening on http://%s:%u (loading %s)\n", options.server.host.c_str(), (*server)->port(), options.session.model.c_str());
+  Session session(options.session);
+  const TextModel text = load_text_model(*session.file());
+  server::ServedModel served;
+  served.name = options.alias.empty() ? session.model().shape.name : options.alias;
+  served.shape = session.model().shape;
+  served.context_tokens = session.capacity().context_tokens;
+  served.port = &session.world();
+  served.text = text.services;
+  (*server)->serve(std::move(served));
+  std::fprintf(stderr, "takt: ready: %s in %.2f s, %s kernels, %d threads, context %u, KV memory for %llu tokens\n", session.model().shape.name.c_str(),
+               session.load_seconds(), std::string(session.model().kernel_set->name).c_str(), session.threads(), session.capacity().context_tokens,
+               static_cast<unsigned long long>(session.capacity().page_count) * session.capacity().page_tokens);
+  int signal = 0;
+  sigwait(&signals, &signal);
+  std::fprintf(stderr, "takt: %s: finishing %zu requests (again: stop at once)\n", signal == SIGTERM ? "SIGTERM" : "interrupted", (*server)->active_requests());
+  (*server)->begin_drain();
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);  // a second signal ends the process
+  (*server)->stop(kDrainGrace);
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app) {
+  auto* command = app.add_subcommand("serve", "Serve a model over HTTP: the OpenAI API, streaming, many requests at once");
+  auto options = std::make_shared<ServeOptions>();
+  add_session_options(*command, options->session);
+  add_option(*command, "--host", options->server.host, "address to listen on");
+  add_option(*command, "--port", options->server.port, "port to listen on; 0: any free one");
+  add_option(*command, "--alias", options->alias, "the model's name in /v1/models and replies");
+  add_option(*command, "--rows-max", options->session.rows_max, "requests running at once; others wait")->check(CLI::Range(1, 1024));
+  add_option(*command, "--record", options->session.record, "write the scheduler's calls to this file (takt-sim replays them)");
+  command->footer("Example:\n  takt serve smollm2-135m --port 8080\n  curl http://127.0.0.1:8080/v1/chat/completions -d '{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}'");
+  command->callback([options] { serve(*options); });
+}
+
+}  // namespace takt::apps
