@@ -349,10 +349,13 @@ TEST_F(HttpTest, SlowReaderCostsOnlyItself) {
 TEST_F(HttpTest, ReaderThatStopsIsTimedOut) {
   FakeModel::Options model_options;
   model_options.extra_text = std::string(1 << 20, 'z');
+  model_options.step_interval = std::chrono::milliseconds(2);
   start(model_options, with([](ConnectionLimits& limits) { limits.write_timeout = std::chrono::milliseconds(200); }));
   TestClient stuck(server_->port(), 4096);
   stuck.send(post_request("/v1/completions", R"({"prompt":"x","max_tokens":16})"));  // one reply of 16 MiB
   ASSERT_TRUE(becomes_true([&] { return server_->active_requests() == 1; }));
+  ASSERT_TRUE(becomes_true([&] { return model_->running_count() == 0; }));
+  EXPECT_EQ(server_->active_requests(), 1u);  // not all of it fits into the kernel's buffers
   EXPECT_TRUE(becomes_true([&] { return server_->active_requests() == 0; }, 10'000));
 }
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "server/http/connection.h"
 #include "server/openai/api.h"
+#include "server/openai/api_error.h"
 
 namespace takt::server {
 
@@ -20,11 +21,15 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::string_view kTooManyConnections =
-    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\n"
-    "Content-Length: 113\r\n\r\n"
-    "{\"error\":{\"message\":\"too many "
-    "connections\",\"type\":\"unavailable_error\",\"param\":null,\"code\":\"too_many_connections\"}}";
+// What a connection beyond the limit gets, written at once: nothing is kept for it.
+std::string too_many_connections() {
+  ApiError error = to_api_error({base::ErrorCode::queue_full, "too many connections"});
+  error.code = "too_many_connections";
+  const std::string body = error_json(error);
+  return "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\n"
+         "Content-Length: " +
+         std::to_string(body.size()) + "\r\n\r\n" + body;
+}
 
 base::Error io_error(const std::string& what, const error_code& error) {
   return {base::ErrorCode::io, what + ": " + error.message()};
@@ -126,7 +131,7 @@ void BeastServer::on_accept(const error_code& error, tcp::socket socket) {
     socket.non_blocking(true, ignored);
     char request[4096];
     socket.read_some(asio::buffer(request), ignored);  // unread input would turn the close into a reset
-    socket.write_some(asio::buffer(kTooManyConnections), ignored);
+    socket.write_some(asio::buffer(too_many_connections()), ignored);
     socket.shutdown(tcp::socket::shutdown_both, ignored);
     metrics_->count_http_reply(503);
   }

@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "contract/ids.h"
 #include "contract/ports.h"
+#include "text/template/chat_template.h"
+#include "text/tokenizer.h"
 
 namespace takt::server {
 
@@ -36,5 +38,9 @@ struct TextServices {
                                                                       bool ignore_eos)>
       make_stop_detector;
 };
+
+// The services of a real model. `chat_template` may be null: chat requests are answered not_found then.
+TextServices make_text_services(std::shared_ptr<const text::Tokenizer> tokenizer,
+                                std::shared_ptr<const text::ChatTemplate> chat_template);
 
 }  // namespace takt::server
