@@ -1,10 +1,66 @@
 #include "kernels/kernel_sets.h"
 
+#include "kernels/isa/cpu_features.h"
+#include "kernels/shared/canonical.h"
+#include "kernels/shared/pack.h"
+
 namespace takt::kernels {
+namespace {
+
+ActivationKind activation_kind(base::WeightFormat format) {
+  const bool is_float = format == base::WeightFormat::f32 || format == base::WeightFormat::f16 ||
+                        format == base::WeightFormat::bf16;
+  return is_float ? ActivationKind::f32 : ActivationKind::q8;
+}
+
+// The canonical kernels as instantiated for one instruction set.
+template <class Isa>
+constexpr KernelSet canonical_set(std::string_view name, std::string_view description, bool (*is_supported)()) {
+  return {
+      .name = name,
+      .description = description,
+      .is_supported = is_supported,
+      .activation_kind = activation_kind,
+      .packed_bytes = packed_bytes,
+      .pack = pack,
+      .activation_row_bytes = activation_row_bytes,
+      .prepare_activation = prepare_activation<Isa>,
+      .decode_rows_max = kDecodeRowsMax,
+      .linear_decode = linear_decode<Isa>,
+      .linear_prefill = linear_prefill<Isa>,
+      .linear_prefill_scratch_bytes = linear_prefill_scratch_bytes<Isa>,
+      .rms_norm = rms_norm<Isa>,
+      .add = add<Isa>,
+      .scale = scale<Isa>,
+      .silu_multiply = silu_multiply<Isa>,
+      .gelu_multiply = gelu_multiply<Isa>,
+      .rope = rope<Isa>,
+      .kv_page_bytes = kv_page_bytes,
+      .kv_store = kv_store<Isa>,
+      .attention_decode = attention_decode<Isa>,
+      .attention_prefill = attention_prefill<Isa>,
+      .attention_rows_max = kAttentionRowsMax,
+      .attention_scratch_bytes = attention_scratch_bytes,
+  };
+}
+
+#if defined(__x86_64__)
+constexpr KernelSet kAvx512Set =
+    canonical_set<Avx512>("avx512", "AVX-512 F, BW, VL, DQ and VNNI (Zen 4, Ice Lake and later)", has_avx512_vnni);
+constexpr KernelSet kAvx2Set = canonical_set<Avx2>("avx2", "AVX2, FMA and F16C (Zen 1, Haswell and later)", has_avx2);
+#endif
+constexpr KernelSet kPortableSet = canonical_set<Portable>("portable", "any processor", [] { return true; });
+
+}  // namespace
 
 // The dispatch list, in order of preference.
 const std::vector<const KernelSet*>& kernel_sets() {
   static const std::vector<const KernelSet*> sets = {
+#if defined(__x86_64__)
+      &kAvx512Set,
+      &kAvx2Set,
+#endif
+      &kPortableSet,
       &kRefSet,
   };
   return sets;

@@ -1,0 +1,10 @@
+#include "kernels/decode/attention.h"
+
+#include "kernels/isa/vec_portable.h"
+
+namespace takt::kernels {
+
+template void attention_decode<Portable>(const AttentionShape&, int32_t, const float*, int64_t, const std::byte* const*, float*,
+                                   std::byte*);
+
+}  // namespace takt::kernels

@@ -1,0 +1,9 @@
+#include "kernels/decode/linear.h"
+
+#include "kernels/isa/vec_avx2.h"
+
+namespace takt::kernels {
+
+template void linear_decode<Avx2>(const PackedMatrix&, const std::byte*, int64_t, int64_t, int64_t, float*, int64_t);
+
+}  // namespace takt::kernels

@@ -1,0 +1,190 @@
+// Policy for AVX2 with FMA and F16C: eight lanes in one register, half a panel. The operations are described in
+// isa/vec_portable.h, which defines their results.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "kernels/isa/targets.h"
+
+namespace takt::kernels {
+
+struct Avx2 {
+  static constexpr int kLanes = 8;
+  // Register tiles for sixteen registers.
+  static constexpr int kDecodeTileRows = 4;
+  static constexpr int kPrefillTileRows = 4;
+  static constexpr int kPrefillTileColumns = 1;
+  static constexpr int kFloatTileVectors = 12;
+  static constexpr int kScoreTileRows = 3;
+  static constexpr int kValueTileRows = 3;
+  static constexpr int kValueTileVectors = 4;
+  using F = __m256;
+  using I = __m256i;
+  using U = __m256i;
+
+  static TAKT_INLINE I lane_numbers() { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
+  static TAKT_INLINE I first(int64_t n) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lane_numbers()); }
+
+  static TAKT_INLINE F set_f(float x) { return _mm256_set1_ps(x); }
+  static TAKT_INLINE F load_f(const float* p) { return _mm256_loadu_ps(p); }
+  static TAKT_INLINE F load_f(const float* p, int64_t n) { return _mm256_maskload_ps(p, first(n)); }
+  static TAKT_INLINE void store_f(float* p, F x) { _mm256_storeu_ps(p, x); }
+  static TAKT_INLINE void store_f(float* p, F x, int64_t n) { _mm256_maskstore_ps(p, first(n), x); }
+  static TAKT_INLINE F load_f16(const void* p) { return _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p))); }
+  static TAKT_INLINE F load_bf16(const void* p) {
+    const __m128i halves = _mm_loadu_si128(static_cast<const __m128i*>(p));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
+  }
+  static TAKT_INLINE void store_f16(void* p, F x) {
+    _mm_storeu_si128(static_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+
+  static TAKT_INLINE F add(F a, F b) { return _mm256_add_ps(a, b); }
+  static TAKT_INLINE F sub(F a, F b) { return _mm256_sub_ps(a, b); }
+  static TAKT_INLINE F mul(F a, F b) { return _mm256_mul_ps(a, b); }
+  static TAKT_INLINE F div(F a, F b) { return _mm256_div_ps(a, b); }
+  static TAKT_INLINE F fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
+  static TAKT_INLINE F max(F a, F b) { return _mm256_max_ps(a, b); }
+  static TAKT_INLINE F min(F a, F b) { return _mm256_min_ps(a, b); }
+  static TAKT_INLINE F keep_lanes(F x, int64_t begin, int64_t end, float other) {
+    const I keep = _mm256_andnot_si256(first(begin), first(end));
+    return _mm256_blendv_ps(_mm256_set1_ps(other), x, _mm256_castsi256_ps(keep));
+  }
+  static TAKT_INLINE void deinterleave(F a, F b, F& even, F& odd) {
+    const F low = _mm256_permute2f128_ps(a, b, 0x20), high = _mm256_permute2f128_ps(a, b, 0x31);
+    even = _mm256_shuffle_ps(low, high, 0x88);
+    odd = _mm256_shuffle_ps(low, high, 0xdd);
+  }
+  static TAKT_INLINE void interleave(F even, F odd, F& a, F& b) {
+    const F low = _mm256_unpacklo_ps(even, odd), high = _mm256_unpackhi_ps(even, odd);
+    a = _mm256_permute2f128_ps(low, high, 0x20);
+    b = _mm256_permute2f128_ps(low, high, 0x31);
+  }
+  static TAKT_INLINE float sum16(const F* parts) {
+    const F eight = _mm256_add_ps(parts[0], parts[1]);
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+  }
+  static TAKT_INLINE float max16(const F* parts) {
+    const F eight = _mm256_max_ps(parts[0], parts[1]);
+    const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+  }
+  static TAKT_INLINE float scalar_sqrt(float x) { return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x))); }
+  static TAKT_INLINE float scalar_fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+
+  static TAKT_INLINE I set_i(int32_t x) { return _mm256_set1_epi32(x); }
+  static TAKT_INLINE I load_u8(const uint8_t* p) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  }
+  static TAKT_INLINE I load_i8(const uint8_t* p) {
+    return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  }
+  static TAKT_INLINE void store_i8(int8_t* p, I x) {
+    const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(words, words));
+  }
+  static TAKT_INLINE I add_i(I a, I b) { return _mm256_add_epi32(a, b); }
+  static TAKT_INLINE I sub_i(I a, I b) { return _mm256_sub_epi32(a, b); }
+  static TAKT_INLINE I and_i(I a, I b) { return _mm256_and_si256(a, b); }
+  static TAKT_INLINE I max_i(I a, I b) { return _mm256_max_epi32(a, b); }
+  template <int kBits>
+  static TAKT_INLINE I shl_i(I a) {
+    return _mm256_slli_epi32(a, kBits);
+  }
+  template <int kBits>
+  static TAKT_INLINE I sra_i(I a) {
+    return _mm256_srai_epi32(a, kBits);
+  }
+  static TAKT_INLINE int32_t reduce_max_i(I a) {
+    __m128i x = _mm_max_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    x = _mm_max_epi32(x, _mm_shuffle_epi32(x, 0x4e));
+    return _mm_cvtsi128_si32(_mm_max_epi32(x, _mm_shuffle_epi32(x, 0xb1)));
+  }
+  static TAKT_INLINE int32_t reduce_add_i(I a) {
+    __m128i x = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    x = _mm_add_epi32(x, _mm_shuffle_epi32(x, 0x4e));
+    return _mm_cvtsi128_si32(_mm_add_epi32(x, _mm_shuffle_epi32(x, 0xb1)));
+  }
+  static TAKT_INLINE F to_f(I a) { return _mm256_cvtepi32_ps(a); }
+  static TAKT_INLINE I round_i(F a) { return _mm256_cvtps_epi32(a); }
+  static TAKT_INLINE F bits_f(I a) { return _mm256_castsi256_ps(a); }
+  static TAKT_INLINE I bits_i(F a) { return _mm256_castps_si256(a); }
+
+  static TAKT_INLINE U load_u(const uint8_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  static TAKT_INLINE void store_u(uint8_t* p, U x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
+  static TAKT_INLINE U low_nibbles(U x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
+  static TAKT_INLINE U high_nibbles(U x) { return _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(15)); }
+  static TAKT_INLINE U add_bit(U x, const uint8_t* bits, uint8_t value) {
+    int32_t mask;
+    __builtin_memcpy(&mask, bits, sizeof mask);
+    // Byte i of the vector gets byte i / 8 of the mask, then only bit i % 8 of it.
+    const U spread = _mm256_shuffle_epi8(_mm256_set1_epi32(mask),
+                                         _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
+    const U bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
+    const U is_set = _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
+    return _mm256_add_epi8(x, _mm256_and_si256(is_set, _mm256_set1_epi8(static_cast<char>(value))));
+  }
+  template <int kPair>
+  static TAKT_INLINE U add_pair(U x, U pairs) {
+    const U at_4 = kPair < 2 ? _mm256_slli_epi16(pairs, kPair < 2 ? 4 - 2 * kPair : 0)
+                             : _mm256_srli_epi16(pairs, kPair < 2 ? 0 : 2 * kPair - 4);
+    return _mm256_or_si256(x, _mm256_and_si256(at_4, _mm256_set1_epi8(0x30)));
+  }
+
+  // Without VNNI: products of a byte pair are summed in 16 bits, which saturate (`maddubs`). Unsigned weights below 2^kBits times
+  // |activations| <= 127: a pair is at most 2 × (2^kBits - 1) × 127, so that 8, 4 or 2 groups fit below 32767 for 4, 5 or 6 bits.
+  template <int kBits>
+  struct Dot {
+    static constexpr bool kIsUnsigned = true;
+    static constexpr int kGroupsIn16Bits = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
+    static_assert(kBits <= 6 && kGroupsIn16Bits * 2 * ((1 << kBits) - 1) * 127 <= 32767);
+    using W = U;
+    I sum, pairs;
+    TAKT_INLINE void start(I first_sum) {
+      sum = first_sum;
+      pairs = _mm256_setzero_si256();
+    }
+    static TAKT_INLINE W weights(U x) { return x; }
+    template <int kGroup>
+    TAKT_INLINE void add(W w, I activations) {
+      const I products = _mm256_maddubs_epi16(w, activations);
+      if constexpr (kGroup % kGroupsIn16Bits == 0) {
+        if constexpr (kGroup > 0) sum = widened();
+        pairs = products;
+      } else {
+        pairs = _mm256_add_epi16(pairs, products);
+      }
+    }
+    TAKT_INLINE I widened() const { return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))); }
+    TAKT_INLINE I total() const { return widened(); }
+  };
+};
+
+// Eight bits: stored + offset 128 would saturate, so the weights become signed again and their sign moves to the activations. A pair
+// is at most 2 × 128 × 127 = 32512: exact. (−128 as a magnitude is the unsigned 128; activations are never −128.)
+template <>
+struct Avx2::Dot<8> {
+  static constexpr bool kIsUnsigned = false;
+  struct W {
+    U value, magnitude;
+  };
+  I sum;
+  TAKT_INLINE void start(I first_sum) { sum = first_sum; }
+  static TAKT_INLINE W weights(U x) {
+    const U value = _mm256_xor_si256(x, _mm256_set1_epi8(static_cast<char>(0x80)));
+    return {value, _mm256_abs_epi8(value)};
+  }
+  template <int kGroup>
+  TAKT_INLINE void add(const W& w, I activations) {
+    const I products = _mm256_maddubs_epi16(w.magnitude, _mm256_sign_epi8(activations, w.value));
+    sum = _mm256_add_epi32(sum, _mm256_madd_epi16(products, _mm256_set1_epi16(1)));
+  }
+  TAKT_INLINE I total() const { return sum; }
+};
+
+}  // namespace takt::kernels

@@ -1,0 +1,238 @@
+// Linear layers for many rows. Quantised formats: each panel is unpacked once into bytes and float32 scales, then multiplied with
+// all rows in register tiles of rows × column vectors. Canonical definition: docs/decisions/0002.
+#pragma once
+
+#include "kernels/isa/targets.h"
+#include "kernels/shared/float_tile.h"
+#include "kernels/shared/unpack.h"
+
+namespace takt::kernels {
+
+// One unpacked panel: quants [k / 4][16 rows][4] bytes, scales [k / 32 × kScalesPer32][16] and minimums [k / 32][16] float32.
+struct UnpackedPanel {
+  int64_t scale_offset;  // in bytes from the panel's start
+  int64_t minimum_offset;
+  int64_t bytes;
+};
+
+template <class Layout>
+constexpr TAKT_INLINE UnpackedPanel unpacked_panel(int64_t k) {
+  const int64_t quant_bytes = k * 16, scale_bytes = k / 32 * Layout::kScalesPer32 * 64;
+  const int64_t minimum_bytes = Layout::kHasMinimum ? k / 32 * 64 : 0;
+  return {quant_bytes, quant_bytes + scale_bytes, quant_bytes + scale_bytes + minimum_bytes};
+}
+
+template <class Isa, base::WeightFormat kFormat>
+TAKT_INLINE void unpack_panel(const uint8_t* panel, int64_t k, uint8_t* out) {
+  using Layout = PanelLayout<kFormat>;
+  const UnpackedPanel unpacked = unpacked_panel<Layout>(k);
+  auto* scales_out = reinterpret_cast<float*>(out + unpacked.scale_offset);
+  auto* minimums_out = reinterpret_cast<float*>(out + unpacked.minimum_offset);
+  for (int lane = 0; lane < 16; lane += Isa::kLanes) {
+    const uint8_t* quants = panel + panel_geometry<kFormat>(k).scale_bytes;
+    for (int64_t i = 0; i < k / 32; ++i, quants += Layout::kQuantBytes) {
+      const BlockScales<Isa, kFormat> scales(panel + i / Layout::kSubBlocks * Layout::kScaleBytes, lane);
+      const int sub = static_cast<int>(i % Layout::kSubBlocks);
+      unroll<8>([&](auto g) TAKT_INLINE_LAMBDA {
+        Isa::store_u(out + (i * 8 + g.value) * 64 + lane * 4, unpack_group<Isa, kFormat, g.value>(quants, lane));
+      });
+      unroll<Layout::kScalesPer32>([&](auto half) TAKT_INLINE_LAMBDA {
+        Isa::store_f(scales_out + (i * Layout::kScalesPer32 + half.value) * 16 + lane, scales.scale(sub, half.value));
+      });
+      if constexpr (Layout::kHasMinimum) Isa::store_f(minimums_out + i * 16 + lane, scales.minimum(sub));
+    }
+  }
+}
+
+// kRows activation rows × kColumns column vectors; column vector c begins at panel (c × Isa::kLanes) / 16 of the scratch.
+template <class Isa, class Layout, int kRows, int kColumns>
+struct PrefillTile {
+  using F = typename Isa::F;
+  using Dot = typename Isa::template Dot<Layout::kBits>;
+
+  const std::byte* activations;
+  int64_t row_bytes;
+  int64_t k;
+  const uint8_t* panels;
+  int lane;
+  F sums[kRows][kColumns];
+
+  TAKT_INLINE const uint8_t* column(int c, const UnpackedPanel& unpacked) const {
+    const int first = lane + c * Isa::kLanes;
+    return panels + first / 16 * unpacked.bytes + first % 16 * 4;
+  }
+  TAKT_INLINE ActivationBlock block(int row, int64_t i) const {
+    ActivationBlock out;
+    __builtin_memcpy(&out, activations + row * row_bytes + k + i * int64_t{sizeof out}, sizeof out);
+    return out;
+  }
+
+  template <int kFirst, int kCount, int kHalf>
+  TAKT_INLINE void add_groups(const UnpackedPanel& unpacked, int64_t i) {
+    Dot dots[kRows][kColumns];
+    unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
+      const auto start = first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i));
+      unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA { dots[row.value][c.value].start(start); });
+    });
+    unroll<kCount>([&](auto g) TAKT_INLINE_LAMBDA {
+      const int64_t group = i * 8 + kFirst + g.value;
+      typename Dot::W weights[kColumns];
+      unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA {
+        weights[c.value] = Dot::weights(Isa::load_u(column(c.value, unpacked) + group * 64));
+      });
+      unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
+        const auto* q = reinterpret_cast<const int8_t*>(activations + row.value * row_bytes);
+        const auto four = load_activation_group<Isa>(q + group * 4);
+        unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA {
+          dots[row.value][c.value].template add<g.value>(weights[c.value], four);
+        });
+      });
+    });
+    F scales[kColumns];
+    unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA {
+      const int64_t offset = unpacked.scale_offset + (i * Layout::kScalesPer32 + (kHalf > 0)) * 64;
+      scales[c.value] = Isa::load_f(reinterpret_cast<const float*>(column(c.value, unpacked) + offset));
+    });
+    unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
+      const F activation_scale = Isa::set_f(block(row.value, i).scale);
+      unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA {
+        F& sum = sums[row.value][c.value];
+        sum = Isa::fma(Isa::to_f(dots[row.value][c.value].total()), Isa::mul(scales[c.value], activation_scale), sum);
+      });
+    });
+  }
+
+  TAKT_INLINE void add_minimums(const UnpackedPanel& unpacked, int64_t i) {
+    F minimums[kColumns];
+    unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA {
+      minimums[c.value] =
+          Isa::load_f(reinterpret_cast<const float*>(column(c.value, unpacked) + unpacked.minimum_offset + i * 64));
+    });
+    unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
+      const F activation_sum = Isa::set_f(block(row.value, i).sum);
+      unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA {
+        sums[row.value][c.value] = Isa::fma(minimums[c.value], activation_sum, sums[row.value][c.value]);
+      });
+    });
+  }
+
+  TAKT_INLINE void run() {
+    const UnpackedPanel unpacked = unpacked_panel<Layout>(k);
+    unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
+      unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA { sums[row.value][c.value] = Isa::set_f(0.0f); });
+    });
+    for (int64_t i = 0; i < k / 32; ++i) {
+      if constexpr (Layout::kScalesPer32 == 2) {
+        add_groups<0, 4, 0>(unpacked, i);
+        add_groups<4, 4, 1>(unpacked, i);
+      } else {
+        add_groups<0, 8, -1>(unpacked, i);
+      }
+      if constexpr (Layout::kHasMinimum) add_minimums(unpacked, i);
+    }
+  }
+};
+
+struct QuantisedOperands {
+  const std::byte* activations;  // [m] prepared rows
+  int64_t row_bytes;
+  int64_t m;
+  int64_t n;
+  int64_t k;
+  float* out;  // [m, out_stride]
+  int64_t out_stride;
+};
+
+// All rows × the kColumns column vectors from `column` on, which begin at `lane` of the first unpacked panel.
+template <class Isa, class Layout, int kColumns>
+void run_prefill_columns(const QuantisedOperands& operands, const uint8_t* panels, int lane, int64_t column) {
+  // Tiles of nearly equal height: 8 rows are better as 4 + 4 than as 6 + 2.
+  const int64_t tile_count = (operands.m + Isa::kPrefillTileRows - 1) / Isa::kPrefillTileRows;
+  for (int64_t t = 0; t < tile_count; ++t) {
+    const int64_t row = operands.m * t / tile_count, rows_end = operands.m * (t + 1) / tile_count;
+    dispatch_count<Isa::kPrefillTileRows>(rows_end - row, [&](auto rows) TAKT_INLINE_LAMBDA {
+      constexpr int kRows = decltype(rows)::value;
+      PrefillTile<Isa, Layout, kRows, kColumns> tile{
+          operands.activations + row * operands.row_bytes, operands.row_bytes, operands.k, panels, lane, {}};
+      tile.run();
+      unroll<kRows>([&](auto r) TAKT_INLINE_LAMBDA {
+        unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA {
+          const int64_t first = column + c.value * Isa::kLanes;
+          store_columns<Isa>(operands.out + (row + r.value) * operands.out_stride + first, tile.sums[r.value][c.value],
+                             operands.n - first);
+        });
+      });
+    });
+  }
+}
+
+// Panels unpacked at once: as many as a register tile is wide.
+template <class Isa>
+constexpr int kPrefillTileLanes = Isa::kPrefillTileColumns * Isa::kLanes;
+template <class Isa>
+constexpr int kPrefillTilePanels = kPrefillTileLanes<Isa> > 16 ? kPrefillTileLanes<Isa> / 16 : 1;
+
+template <class Isa, base::WeightFormat kFormat>
+void prefill_quantised(const PackedMatrix& weights, const std::byte* activations, int64_t m, int64_t panel_begin,
+                       int64_t panel_end, float* out, int64_t out_stride, std::byte* scratch) {
+  using Layout = typename PanelLayout<kFormat>::Arithmetic;
+  const PanelGeometry geometry = panel_geometry<kFormat>(weights.k);
+  const QuantisedOperands operands{activations,
+                                   static_cast<int64_t>(activation_row_bytes(ActivationKind::q8, weights.k)),
+                                   m, weights.n, weights.k, out, out_stride};
+  auto* unpacked = reinterpret_cast<uint8_t*>(scratch);
+  const int64_t unpacked_bytes = unpacked_panel<Layout>(weights.k).bytes;
+  constexpr int kTileLanes = kPrefillTileLanes<Isa>, kTilePanels = kPrefillTilePanels<Isa>;
+  for (int64_t panel = panel_begin; panel < panel_end; panel += kTilePanels) {
+    const int64_t count = panel_end - panel < kTilePanels ? panel_end - panel : kTilePanels;
+    for (int64_t i = 0; i < count; ++i)
+      unpack_panel<Isa, kFormat>(reinterpret_cast<const uint8_t*>(weights.data + (panel + i) * geometry.panel_bytes),
+                                 weights.k, unpacked + i * unpacked_bytes);
+    int lane = 0;
+    for (; lane + kTileLanes <= count * 16; lane += kTileLanes)
+      run_prefill_columns<Isa, Layout, Isa::kPrefillTileColumns>(operands, unpacked, lane, panel * 16 + lane);
+    for (; lane < count * 16; lane += Isa::kLanes)
+      run_prefill_columns<Isa, Layout, 1>(operands, unpacked, lane, panel * 16 + lane);
+  }
+}
+
+template <class Isa, base::WeightFormat kFormat>
+void prefill_float(const PackedMatrix& weights, const std::byte* activations, int64_t m, int64_t panel_begin,
+                   int64_t panel_end, float* out, int64_t out_stride, std::byte*) {
+  constexpr int kColumns = Isa::kFloatTileVectors > 1 ? 2 : 1, kTileRows = Isa::kFloatTileVectors / kColumns;
+  const FloatOperands operands{weights, reinterpret_cast<const float*>(activations),
+                               static_cast<int64_t>(activation_row_bytes(ActivationKind::f32, weights.k)) / 4, out, out_stride};
+  for (int64_t panel = panel_begin; panel < panel_end; panel += kColumns) {
+    const int64_t end = panel_end - panel < kColumns ? panel_end : panel + kColumns;
+    const int64_t tile_count = (m + kTileRows - 1) / kTileRows;
+    for (int64_t t = 0; t < tile_count; ++t) {
+      const int64_t row = m * t / tile_count;
+      dispatch_count<kTileRows>(m * (t + 1) / tile_count - row, [&](auto rows) TAKT_INLINE_LAMBDA {
+        run_float_columns<Isa, kFormat, decltype(rows)::value, kColumns>(operands, row, panel, end);
+      });
+    }
+  }
+}
+
+template <class Isa>
+void linear_prefill(const PackedMatrix& weights, const std::byte* activations, int64_t m, int64_t panel_begin,
+                    int64_t panel_end, float* out, int64_t out_stride, std::byte* scratch) {
+  using base::WeightFormat;
+  static constexpr decltype(&linear_prefill<Isa>) kKernels[base::kWeightFormatCount] = {  // in the order of WeightFormat
+      prefill_float<Isa, WeightFormat::f32>,      prefill_float<Isa, WeightFormat::f16>,
+      prefill_float<Isa, WeightFormat::bf16>,     prefill_quantised<Isa, WeightFormat::q4_0>,
+      prefill_quantised<Isa, WeightFormat::q4_1>, prefill_quantised<Isa, WeightFormat::q5_0>,
+      prefill_quantised<Isa, WeightFormat::q5_1>, prefill_quantised<Isa, WeightFormat::q8_0>,
+      prefill_quantised<Isa, WeightFormat::q4_k>, prefill_quantised<Isa, WeightFormat::q5_k>,
+      prefill_quantised<Isa, WeightFormat::q6_k>};
+  kKernels[static_cast<int>(weights.format)](weights, activations, m, panel_begin, panel_end, out, out_stride, scratch);
+}
+
+template <class Isa>
+size_t linear_prefill_scratch_bytes(base::WeightFormat format, int64_t k) {
+  if (format <= base::WeightFormat::bf16) return 64;  // read where they lie
+  // Room for two scales and a minimum per 32 weights: what no format exceeds.
+  return static_cast<size_t>(kPrefillTilePanels<Isa> * (k * 16 + k / 32 * (2 * 64 + 64)));
+}
+
+}  // namespace takt::kernels

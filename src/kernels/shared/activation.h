@@ -1,0 +1,80 @@
+// Preparing an activation row. Kind f32: the values, padded with zeros. Kind q8, for k a multiple of 32:
+//   [k] signed bytes, then per block of 32 an ActivationBlock; padded to a multiple of 64 bytes.
+//
+// Canonical (docs/decisions/0002): with amax the block's largest magnitude,
+//   amax < 2^-120 (a "zero block"): scale 0 and all values 0;
+//   amax infinite or any value NaN: scale NaN and all values 0, so that every output of the row is NaN;
+//   else scale = amax / 127 and q = x × (127 / amax) to the nearest, ties to even; each operation rounded to float32. |q| <= 127.
+#pragma once
+
+#include "kernels/isa/targets.h"
+#include "kernels/shared/canonical.h"
+
+namespace takt::kernels {
+
+struct ActivationBlock {
+  float scale;
+  float sum;                 // scale × the sum of the 32 quantised values: what a minimum is multiplied with
+  int32_t negated_sum;       // −(sum of the 32 quantised values)
+  int32_t negated_sum_high;  // of the upper 16 of them
+};
+
+inline constexpr float kZeroBlockMagnitude = 0x1p-120f;
+
+template <class Isa>
+struct ActivationQuantiser {
+  static constexpr int kVectors = 32 / Isa::kLanes;
+
+  static TAKT_INLINE float magnitude_max(const float* x) {
+    const typename Isa::I magnitude_bits = Isa::set_i(0x7fffffff);
+    typename Isa::I most = Isa::set_i(0);
+    // As integers the bits of magnitudes order like the values, infinities and then NaN on top.
+    unroll<kVectors>([&](auto v) TAKT_INLINE_LAMBDA {
+      most = Isa::max_i(most, Isa::and_i(Isa::bits_i(Isa::load_f(x + v.value * Isa::kLanes)), magnitude_bits));
+    });
+    return __builtin_bit_cast(float, Isa::reduce_max_i(most));
+  }
+
+  static TAKT_INLINE ActivationBlock quantise(const float* x, int8_t* q) {
+    const float most = magnitude_max(x);
+    ActivationBlock block = {0.0f, 0.0f, 0, 0};
+    if (!(most >= kZeroBlockMagnitude && most < __builtin_inff())) {
+      __builtin_memset(q, 0, 32);
+      if (!(most < kZeroBlockMagnitude)) block.scale = block.sum = __builtin_nanf("");
+      return block;
+    }
+    const typename Isa::F factor = Isa::set_f(127.0f / most);
+    typename Isa::I low = Isa::set_i(0), high = Isa::set_i(0);
+    unroll<kVectors>([&](auto v) TAKT_INLINE_LAMBDA {
+      const auto rounded = Isa::round_i(Isa::mul(Isa::load_f(x + v.value * Isa::kLanes), factor));
+      Isa::store_i8(q + v.value * Isa::kLanes, rounded);
+      auto& half = v.value * 2 < kVectors ? low : high;
+      half = Isa::add_i(half, rounded);
+    });
+    const int32_t sum_high = Isa::reduce_add_i(high), sum = Isa::reduce_add_i(low) + sum_high;
+    block.scale = most / 127.0f;
+    block.sum = block.scale * static_cast<float>(sum);
+    block.negated_sum = -sum;
+    block.negated_sum_high = -sum_high;
+    return block;
+  }
+};
+
+template <class Isa>
+void prepare_activation(ActivationKind kind, const float* x, int64_t k, std::byte* out) {
+  const int64_t row_bytes = static_cast<int64_t>(activation_row_bytes(kind, k));
+  if (kind == ActivationKind::f32) {
+    __builtin_memcpy(out, x, static_cast<size_t>(k) * sizeof(float));
+    __builtin_memset(out + k * 4, 0, static_cast<size_t>(row_bytes - k * 4));
+    return;
+  }
+  auto* q = reinterpret_cast<int8_t*>(out);
+  std::byte* blocks = out + k;
+  for (int64_t i = 0; i < k; i += 32) {
+    const ActivationBlock block = ActivationQuantiser<Isa>::quantise(x + i, q + i);
+    __builtin_memcpy(blocks + i / 2, &block, sizeof block);
+  }
+  __builtin_memset(blocks + k / 2, 0, static_cast<size_t>(row_bytes - k - k / 2));
+}
+
+}  // namespace takt::kernels

@@ -1,0 +1,17 @@
+#include "kernels/isa/vec_avx512.h"
+#include "kernels/shared/activation.h"
+#include "kernels/shared/kv_page.h"
+#include "kernels/shared/row_ops.h"
+
+namespace takt::kernels {
+
+template void prepare_activation<Avx512>(ActivationKind, const float*, int64_t, std::byte*);
+template void rms_norm<Avx512>(const float*, const float*, float, int64_t, float*);
+template void add<Avx512>(const float*, const float*, int64_t, float*);
+template void scale<Avx512>(const float*, float, int64_t, float*);
+template void silu_multiply<Avx512>(const float*, const float*, int64_t, float*);
+template void gelu_multiply<Avx512>(const float*, const float*, int64_t, float*);
+template void rope<Avx512>(float*, int64_t, int64_t, int64_t, const float*, const float*, RopePairs);
+template void kv_store<Avx512>(const AttentionShape&, const float*, const float*, int32_t, std::byte*);
+
+}  // namespace takt::kernels
