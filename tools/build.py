@@ -85,6 +85,9 @@ def main(arguments):
     began = time.monotonic()
     status, step_count = build(preset, folder, targets)
     if status != 0:
+        log = (folder / "build.log").read_text()
+        if "rebuilding 'build.ninja'" in log:  # cmake's words come before ninja says that it failed
+            print("\n".join(log.splitlines()[-40:-3]), file=sys.stderr)
         sys.exit(f"The build failed; all of its output is in build/{preset}/build.log.")
     if step_count:
         print(f"built build/{preset} ({step_count} steps, {time.monotonic() - began:.0f} s)", file=sys.stderr)

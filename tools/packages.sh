@@ -14,7 +14,6 @@ CLI/CLI.hpp|libcli11-dev|the command line
 gtest/gtest.h|libgtest-dev|the tests
 pcre2.h|libpcre2-dev|the tokenizers' regular expressions
 prometheus/registry.h|prometheus-cpp-dev|the metrics
-spdlog/spdlog.h|libspdlog-dev|the log
 "
 
 missing_packages=()
