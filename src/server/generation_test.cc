@@ -194,9 +194,9 @@ TEST_F(GenerationTest, CompletionLogprobs) {
   ASSERT_EQ(logprobs.at("tokens").as_array().size(), 4u);  // a, two bytes, the end token
   EXPECT_EQ(text_of(logprobs.at("tokens").at(0)), "a");
   EXPECT_EQ(text_of(logprobs.at("tokens").at(1)), "bytes:\\xc3");
-  EXPECT_EQ(logprobs.at("token_logprobs").at(1).to_number<double>(), -0.5);
+  EXPECT_EQ(logprobs.at("token_logprobs").at(1).to_number<double>(), -1.25);
   EXPECT_EQ(logprobs.at("top_logprobs").at(0).as_object().size(), 2u);
-  EXPECT_EQ(logprobs.at("top_logprobs").at(0).at("a").to_number<double>(), -0.25);
+  EXPECT_EQ(logprobs.at("top_logprobs").at(0).at("a").to_number<double>(), -1.0);
   EXPECT_EQ(json::serialize(logprobs.at("text_offset")), "[0,1,2,2]");
   EXPECT_EQ(complete(R"({"prompt":"say:a","logprobs":0})")
                 .at_pointer("/choices/0/logprobs/top_logprobs/0")
@@ -214,7 +214,7 @@ TEST_F(GenerationTest, ChatLogprobs) {
   EXPECT_EQ(text_of(content[0].at("token")), "\xEF\xBF\xBD");
   EXPECT_EQ(json::serialize(content[0].at("bytes")), "[195]");
   EXPECT_EQ(json::serialize(content[1].at("bytes")), "[169]");
-  EXPECT_EQ(content[0].at("logprob").to_number<double>(), -0.25);
+  EXPECT_EQ(content[0].at("logprob").to_number<double>(), -1.0);
   EXPECT_EQ(content[0].at("top_logprobs").as_array().size(), 3u);
   EXPECT_TRUE(complete(R"({"messages":[{"role":"user","content":"say:e"}],"logprobs":true})", kChat)
                   .at_pointer("/choices/0/logprobs/content/0/top_logprobs")
@@ -231,7 +231,7 @@ TEST_F(GenerationTest, EchoWithPromptLogprobs) {
   ASSERT_EQ(logprobs.at("tokens").as_array().size(), prompt_tokens + 1);
   EXPECT_TRUE(logprobs.at("token_logprobs").at(0).is_null());
   EXPECT_TRUE(logprobs.at("top_logprobs").at(0).is_null());
-  EXPECT_EQ(logprobs.at("token_logprobs").at(1).to_number<double>(), -0.25);
+  EXPECT_EQ(logprobs.at("token_logprobs").at(1).to_number<double>(), -1.0);
   EXPECT_EQ(joined(stream(kCompletions, R"({"prompt":"say:ab","echo":true,"logprobs":1,"stream":true})")), "say:abab");
   EXPECT_EQ(completed_text(R"({"prompt":[97,98,99],"echo":true,"max_tokens":0})"), "abc");
 }

@@ -46,7 +46,7 @@ contract::TokenOutput token_output(TokenId id, size_t position, const std::optio
   contract::TokenOutput out;
   out.id = id;
   if (!top_count) return out;
-  out.logprob = -0.25f * static_cast<float>(position + 1);
+  out.logprob = -1.0f - 0.25f * static_cast<float>(position);
   for (uint32_t i = 0; i < *top_count; ++i) {
     out.top.push_back(
         {static_cast<TokenId>((static_cast<uint32_t>(id) + i) % 256), out.logprob - static_cast<float>(i)});
