@@ -28,7 +28,8 @@ struct ServerOptions {
   ApiLimits api;
   std::vector<std::string> allowed_origins;  // web pages besides those of this machine; see is_origin_allowed()
   uint32_t io_threads = 1;
-  uint32_t background_threads = 2;  // templates and tokenising
+  uint32_t background_threads =
+      4;  // JSON, templates, tokenising: several, so that small requests do not wait behind a large one
 };
 
 struct ServedModel {

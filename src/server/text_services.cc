@@ -24,7 +24,7 @@ struct Texts {
 };
 
 base::Result<text::Rendered> Texts::render(const boost::json::object& variables) const {
-  if (chat_template == nullptr) return base::Error{base::ErrorCode::not_found, "this model has no chat template"};
+  if (chat_template == nullptr) return base::Error{base::ErrorCode::unsupported, "this model has no chat template"};
   text::TemplateInputs inputs;
   inputs.bos_token = std::string(tokenizer->vocabulary()->bos_text());
   inputs.eos_token = std::string(tokenizer->vocabulary()->eos_text());

@@ -25,7 +25,7 @@ struct TextServices {
   // `parse_special`: control tokens written in the text become those tokens; otherwise they stay text.
   std::function<base::Result<TokenIds>(std::string_view text, bool add_special, bool parse_special)> encode;
   // Renders the model's chat template over `variables` ("messages", "tools", "add_generation_prompt", and what the client gave as
-  // chat_template_kwargs). Errors: template_error, not_found (the model has no template).
+  // chat_template_kwargs). Errors: template_error, unsupported (the model has no template).
   std::function<base::Result<std::string>(const boost::json::object& variables)> render_chat;
   // The same, and to token ids. What a message's content holds stays text, whatever control token it spells.
   std::function<base::Result<TokenIds>(const boost::json::object& variables)> encode_chat;
@@ -39,7 +39,7 @@ struct TextServices {
       make_stop_detector;
 };
 
-// The services of a real model. `chat_template` may be null: chat requests are answered not_found then.
+// The services of a real model. `chat_template` may be null: chat requests are refused as unsupported then.
 TextServices make_text_services(std::shared_ptr<const text::Tokenizer> tokenizer,
                                 std::shared_ptr<const text::ChatTemplate> chat_template);
 

@@ -9,8 +9,8 @@ namespace takt::server {
 struct ConnectionLimits {
   size_t connections_max = 512;  // one more is answered 503 and closed
   size_t head_bytes_max = size_t{32} << 10;
-  size_t body_bytes_max = size_t{16} << 20;         // of one request: 413 above
-  size_t body_bytes_total_max = size_t{128} << 20;  // of all requests being read or answered: 503 above
+  size_t body_bytes_max = size_t{8} << 20;         // of one request: 413 above. 128k tokens as text are about 0.5 MiB
+  size_t body_bytes_total_max = size_t{64} << 20;  // of all requests being read or answered: 503 above
   // Reply bytes that may wait for a slow reader before a further piece of a stream disconnects it. One reply in one piece may be
   // larger. The kernel buffers some megabytes more.
   size_t output_bytes_max = size_t{1} << 20;

@@ -39,6 +39,9 @@ HttpReply tokenize(std::string_view body, const Backend& backend) {
   const bool add_special = reader.boolean("add_special").value_or(false);
   const bool parse_special = reader.boolean("parse_special").value_or(true);
   const bool with_pieces = reader.boolean("with_pieces").value_or(false);
+  // A piece takes some 30 bytes of reply for each byte of content.
+  constexpr size_t kContentBytesMaxWithPieces = size_t{1} << 20;
+  if (with_pieces && content.size() > kContentBytesMaxWithPieces) reader.fail("content", "may have 1 MiB with pieces");
   if (error) return error_reply(*error);
   const auto ids = backend.text.encode(content, add_special, parse_special);
   if (!ids) return error_reply(to_api_error(ids.error()));
