@@ -1,7 +1,8 @@
 #include "replay/watching_scheduler.h"
 
-#include <set>
+#include <algorithm>
 
+#include "scheduler/prefill/prefill_chunks.h"
 #include "scheduler/sequence.h"
 
 namespace takt::tests {
@@ -40,7 +41,7 @@ contract::StepPlan WatchingScheduler::next(base::Micros now) {
   if (plan.has_work()) {
     step_ = plan.step;
     check_order(plan);
-    check_progress();
+    check_progress(plan);
   } else if (!live_.empty()) {
     fault("no work, though " + std::to_string(live_.size()) + " requests live");
   } else if (!plan.preempted.empty()) {
@@ -63,6 +64,8 @@ void WatchingScheduler::check_order(const contract::StepPlan& plan) {
   for (const contract::PrefillChunk& chunk : plan.prefill_chunks) {
     Live& live = live_.at(chunk.request);
     if (live.is_decoding) fault("a prefill chunk of a decoding request");
+    const auto& preempted = plan.preempted;
+    if (std::count(preempted.begin(), preempted.end(), chunk.request) > 0) fault("preempted to start at once");
     for (const auto& [other_id, other] : live_) {
       if (!live.is_resident && !other.is_resident && other.ranks_before(live)) fault("one started past another");
     }
@@ -75,13 +78,21 @@ void WatchingScheduler::check_order(const contract::StepPlan& plan) {
   }
 }
 
-// The first of the residents always moves; a decoding request stands still only when no page is left.
-void WatchingScheduler::check_progress() {
+// The first of the residents always moves; the others stand still only when no page, or no token of the step, is left.
+void WatchingScheduler::check_progress(const contract::StepPlan& plan) {
+  uint32_t prefill_tokens = 0;
+  for (const contract::PrefillChunk& chunk : plan.prefill_chunks) prefill_tokens += chunk.end - chunk.begin;
+  const auto decode_rows = static_cast<uint32_t>(plan.decode_rows.size());
+  const bool has_tokens_left = prefill_tokens < scheduler::prefill_budget(capacity_, decode_rows);
+  const bool has_pages_left = inner_.bounds().pages_free > 0;
   const Live* first = nullptr;
   for (const auto& [id, live] : live_) {
     if (live.is_resident && (!first || live.ranks_before(*first))) first = &live;
-    if (live.is_decoding && !live.is_in_step && inner_.bounds().pages_free > 0) {
-      fault("a decoding request without a row, though pages are free");
+    if (!live.is_resident || live.is_in_step || !has_pages_left) continue;
+    if (live.is_decoding) fault("a decoding request without a row, though pages are free");
+    // (A step that preempts plans its prompts for the decode rows it had before.)
+    if (!live.is_decoding && has_tokens_left && plan.preempted.empty()) {
+      fault("a part-done prompt without a chunk, though tokens and pages are left");
     }
   }
   if (!first || !first->is_in_step) fault("the first resident does not move");

@@ -1,5 +1,5 @@
-// Stands between a world and a scheduler and checks each answer against what can be known from outside: order, fairness,
-// progress. What a plan may ask of an engine is checked by worlds/sim/sim_engine.
+// Stands between a world and a scheduler and checks each answer against what can be known from outside: order,
+// fairness, progress. What a plan may ask of an engine is checked by worlds/sim/sim_engine.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class WatchingScheduler final : public contract::SchedulerPort {
   };
 
   void check_order(const contract::StepPlan& plan);
-  void check_progress();
+  void check_progress(const contract::StepPlan& plan);
   void check_counts();
   void fault(const std::string& sentence);
 

@@ -9,7 +9,6 @@ Residents::Residents(const contract::Capacity& capacity, PrefillQueue& queue)
     : page_tokens_(capacity.page_tokens), rows_max_(capacity.rows_max), pages_(capacity.page_count), queue_(queue) {}
 
 bool Residents::try_start(Sequence& sequence, contract::StepPlan& plan) {
-  if (!plan.preempted.empty()) return false;
   if (!has_room_for(sequence)) {
     if (!can_evict_enough(sequence)) return false;
     while (!has_room_for(sequence)) preempt(**residents_.rbegin(), plan);
@@ -39,14 +38,14 @@ uint32_t Residents::pages_promised() const {
   return page_count;
 }
 
-// Would preempting residents from the last one on, as long as they are of a lower class and rank behind, make room?
+// Would preempting residents from the last one on, as long as they rank behind, make room?
 bool Residents::can_evict_enough(const Sequence& sequence) const {
   uint32_t pages_needed = pages_to_start(sequence);
   uint32_t rows = count();
   uint64_t pages_free = pages_.free_count();
   for (auto it = residents_.rbegin(); it != residents_.rend(); ++it) {
     const Sequence& resident = **it;
-    if (resident.rank < sequence.rank || resident.service_class <= sequence.service_class) return false;
+    if (resident.rank < sequence.rank) return false;
     rows -= 1;
     pages_free += resident.pages.size();
     pages_needed -= 1;  // nothing is kept for it to grow into

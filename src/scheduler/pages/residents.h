@@ -25,8 +25,9 @@ class Residents {
   Residents(const contract::Capacity& capacity, PrefillQueue& queue);
 
   // Moves the first of the queue here if a row is free and the pages for its whole present length are, leaving one page
-  // for each resident to grow into (or it would soon be thrown out again). Takes rows and pages from residents of a
-  // lower class if that suffices. A step that preempts starts nobody else. Returns whether it is resident now.
+  // for each resident to grow into (or it would soon be thrown out again). Takes rows and pages from residents that
+  // rank behind it if that suffices: they are of a lower class, or they would not have come in first. Returns whether
+  // it is resident now. (None that gives way can come back in the same step: it needs at least the pages that it gave.)
   bool try_start(Sequence& sequence, contract::StepPlan& plan);
   // Appends pages to the sequence's table (and to `pages_added`) until it holds `tokens` positions, preempting
   // residents that rank behind it when the pool is empty. Returns the positions it holds now, `tokens` at most: fewer

@@ -39,7 +39,7 @@ void plan_prefill_chunks(PrefillQueue& queue, Residents& residents, uint32_t bud
     }
     Sequence* sequence = is_newcomer_first ? newcomer : part_done;
     if (!sequence) break;
-    rank = std::max(rank, sequence->rank);
+    rank = sequence->rank;
     budget -= plan_chunk(residents, *sequence, budget, plan);
   }
 }

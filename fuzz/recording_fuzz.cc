@@ -1,0 +1,20 @@
+// Any text as a recording: an error or a report, never a crash; what it replays is checked by the scheduler's own asserts.
+#include <cstdint>
+#include <sstream>
+#include <string>
+
+#include "scheduler/scheduler.h"
+#include "worlds/replay.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace takt;
+  std::istringstream in(std::string(reinterpret_cast<const char*>(data), size));
+  const auto report = worlds::replay(in, [](const contract::Capacity& capacity) {
+    // Memory is the operator's choice; here it would only slow the search down.
+    if (capacity.page_count <= 4096) return scheduler::make_scheduler(capacity);
+    return base::Result<std::unique_ptr<contract::SchedulerPort>>(
+        base::Error{base::ErrorCode::invalid_argument, "too many pages for a fuzz run"});
+  });
+  (void)report;
+  return 0;
+}
