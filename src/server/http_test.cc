@@ -307,58 +307,6 @@ TEST_F(HttpTest, ConnectionLimit) {
   EXPECT_TRUE(becomes_true([&] { return get("/health").status == 200; }));
 }
 
-// ---- clients that go away
-
-TEST_F(HttpTest, DisconnectCancelsInEveryStage) {
-  start({.context_tokens = 1 << 30, .step_interval = std::chrono::milliseconds(1)});
-  size_t cancelled = 0;
-  for (const bool is_streaming : {true, false}) {
-    for (const bool is_queued : {true, false}) {
-      for (const bool is_reset : {true, false}) {
-        model_->hold(is_queued);
-        TestClient client(server_->port());
-        client.send(post_request("/v1/completions", is_streaming ? kEndless : R"({"prompt":"x","n":2})"));
-        const size_t choices = is_streaming ? 1 : 2;
-        ASSERT_TRUE(becomes_true([&] { return model_->running_count() == choices; }));
-        if (!is_queued) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        is_reset ? client.reset() : client.close();
-        cancelled += choices;
-        EXPECT_TRUE(becomes_true([&] { return model_->cancelled_count() == cancelled; }));
-        EXPECT_EQ(model_->running_count(), 0u);
-      }
-    }
-  }
-  model_->hold(false);
-  EXPECT_TRUE(becomes_true([&] { return server_->active_requests() == 0; }));
-  EXPECT_EQ(ask("fine"), "fine");
-}
-
-TEST_F(HttpTest, SlowReaderCostsOnlyItself) {
-  FakeModel::Options model_options;
-  model_options.context_tokens = 1 << 30;
-  model_options.step_interval = std::chrono::microseconds(100);
-  model_options.extra_text = std::string(64 << 10, 'z');
-  start(model_options, with([](ConnectionLimits& limits) { limits.output_bytes_max = 256 << 10; }));
-  TestClient slow(server_->port(), 4096);
-  slow.send(post_request("/v1/completions", kEndless));
-  // It never reads: the kernel's buffers and ours fill up, then it is cut off and its request cancelled.
-  EXPECT_TRUE(becomes_true([&] { return model_->cancelled_count() == 1; }, 20'000));
-  EXPECT_EQ(post("/v1/completions", R"({"prompt":"say:x"})").status, 200);
-}
-
-TEST_F(HttpTest, ReaderThatStopsIsTimedOut) {
-  FakeModel::Options model_options;
-  model_options.extra_text = std::string(1 << 20, 'z');
-  model_options.step_interval = std::chrono::milliseconds(2);
-  start(model_options, with([](ConnectionLimits& limits) { limits.write_timeout = std::chrono::milliseconds(200); }));
-  TestClient stuck(server_->port(), 4096);
-  stuck.send(post_request("/v1/completions", R"({"prompt":"x","max_tokens":16})"));  // one reply of 16 MiB
-  ASSERT_TRUE(becomes_true([&] { return server_->active_requests() == 1; }));
-  ASSERT_TRUE(becomes_true([&] { return model_->running_count() == 0; }));
-  EXPECT_EQ(server_->active_requests(), 1u);  // not all of it fits into the kernel's buffers
-  EXPECT_TRUE(becomes_true([&] { return server_->active_requests() == 0; }, 10'000));
-}
-
 TEST_F(HttpTest, WebPages) {
   start();
   const char* body = R"({"prompt":"say:x"})";
