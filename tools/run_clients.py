@@ -1,61 +1,114 @@
-"""Runs the real client programs of tests/clients against `takt serve`: part of `./x test --all`.
+#!/usr/bin/env python3
+"""Runs the real client programs of tests/clients against `takt serve`: `run_clients.py [--build FOLDER]`.
 
-Each tests/clients/*_client.py is one test. It is run in a virtual environment with tests/clients/requirements.txt, finds
-the program in TAKT_BINARY and a model in TAKT_MODEL, starts its own server, and exits with 0 (passed), 77 (skipped: it
-prints `skipped: why`) or anything else (failed).
+Each tests/clients/*_test.py and *_test.sh is one test: it gets the address of a running server, and exits with 0 when it
+passed or printed `skipped: why`. Python programs run in a virtual environment with tools/client_requirements.txt. All use
+one server on the default model, which must stop by itself, with status 0, when it is told to.
 """
+import argparse
 import hashlib
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CLIENTS = ROOT / "tests/clients"
-SECONDS_PER_CLIENT = 600
-EXIT_SKIPPED = 77
+REQUIREMENTS = Path(__file__).with_name("client_requirements.txt")
+MODEL = "smollm2-135m"
+SECONDS_PER_CLIENT, SECONDS_TO_START, SECONDS_TO_STOP = 600, 120, 60
 
 
 def client_python():
     """The python of build/clients, a virtual environment that is made again when the requirements change."""
-    folder, requirements = ROOT / "build/clients", CLIENTS / "requirements.txt"
+    folder = ROOT / "build/clients"
     python, stamp = folder / "bin/python", folder / "requirements.sha256"
-    wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()
+    wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
-        return python
-    print(f"installing the client packages of {requirements.relative_to(ROOT)} into build/clients", file=sys.stderr)
+        return str(python)
+    print("installing the clients' packages into build/clients", file=sys.stderr)
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(requirements)],
+    subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(REQUIREMENTS)],
                    check=True)
     stamp.write_text(wanted)
-    return python
+    return str(python)
+
+
+class Server:
+    """`takt serve` on a free port of loopback; what it says goes to a log."""
+
+    def __init__(self, build):
+        model = subprocess.run([sys.executable, "-B", ROOT / "tools/models.py", "get", "--print-path", MODEL], text=True,
+                               stdout=subprocess.PIPE, check=True).stdout.strip()
+        self.log = build / "clients-server.log"
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen([str(build / "takt"), "serve", model, "--port", "0"], stdin=subprocess.DEVNULL,
+                                            stdout=log, stderr=subprocess.STDOUT)
+
+    def address(self):
+        """Waits until the model is loaded."""
+        deadline = time.monotonic() + SECONDS_TO_START
+        while time.monotonic() < deadline and self.process.poll() is None:
+            said = self.log.read_text()
+            found = re.search(r"http://127\.0\.0\.1:\d+", said)
+            if found and "ready" in said:
+                return found.group(0)
+            time.sleep(0.1)
+        raise RuntimeError(f"takt serve did not become ready:\n{self.log.read_text()}")
+
+    def stop(self):
+        """The exit status after SIGTERM, or None when it had to be killed."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(SECONDS_TO_STOP)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return None
+
+
+def run_client(command):
+    """("passed" | "skipped" | "failed", output)"""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=SECONDS_PER_CLIENT, env={**os.environ, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"})
+    except subprocess.TimeoutExpired:
+        return "failed", f"no end after {SECONDS_PER_CLIENT} s"
+    if done.returncode != 0:
+        return "failed", done.stdout
+    return ("skipped" if re.search(r"^skipped: ", done.stdout, re.M) else "passed"), done.stdout
 
 
 def run_clients(build):
-    """Runs them one after another; returns 0 when none failed. Prints a line for each and the output of a failure."""
-    scripts = sorted(CLIENTS.glob("*_client.py"))
+    """Runs them one after another and prints a line for each, and what a failed or skipped one said. 0: none failed."""
+    clients = ROOT / "tests/clients"
+    scripts = sorted([*clients.glob("*_test.py"), *clients.glob("*_test.sh")])
     if not scripts:
-        print("no client programs in tests/clients", flush=True)
-        return 1
-    model = subprocess.run([sys.executable, "-B", ROOT / "tools/models.py", "get", "--print-path", "smollm2-135m"], text=True,
-                           stdout=subprocess.PIPE, check=True).stdout.strip()
-    environment = {**os.environ, "TAKT_BINARY": str(build.resolve() / "takt"), "TAKT_MODEL": model}
+        sys.exit("no client programs in tests/clients")
     python, counts = client_python(), {"passed": 0, "failed": 0, "skipped": 0}
-    for script in scripts:
-        try:
-            done = subprocess.run([str(python), "-B", str(script)], env=environment, stdin=subprocess.DEVNULL, text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS_PER_CLIENT)
-            status, output = done.returncode, done.stdout
-        except subprocess.TimeoutExpired as error:
-            status, output = 124, f"{error.stdout or ''}\nno end after {SECONDS_PER_CLIENT} s"
-        result = {0: "passed", EXIT_SKIPPED: "skipped"}.get(status, "failed")
-        counts[result] += 1
-        print(f"client {script.stem}: {result}", flush=True)
-        if result != "passed":
-            print(output, flush=True)
+    server = Server(build)
+    try:
+        address = server.address()
+        for script in scripts:
+            result, output = run_client([python if script.suffix == ".py" else "bash", str(script), address])
+            counts[result] += 1
+            print(f"client {script.name}: {result}", flush=True)
+            if result != "passed":
+                print(output, flush=True)
+    finally:
+        status = server.stop()
+    if status != 0:
+        counts["failed"] += 1
+        print(f"client: the server ended with {status} after SIGTERM:\n{server.log.read_text()}")
     print("clients: " + ", ".join(f"{count} {result}" for result, count in counts.items()), flush=True)
     return 1 if counts["failed"] else 0
 
 
 if __name__ == "__main__":
-    sys.exit(run_clients(ROOT / "build/release"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build/release")
+    try:
+        sys.exit(run_clients(parser.parse_args().build))
+    except (RuntimeError, subprocess.CalledProcessError) as failure:
+        sys.exit(str(failure))
