@@ -1,6 +1,6 @@
 // Any bytes to gguf::File, and through every reader of what came out. The rules under test: no crash, no read outside
 // the bytes (each input is a heap copy of its exact length), no hang, no allocation beyond a small multiple of the
-// input (run with -malloc_limit_mb=64 and -max_len=65536), and a message with every refusal.
+// input (run with -malloc_limit_mb=2 and -max_len=65536), and a message with every refusal.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -89,6 +89,7 @@ std::unique_ptr<File> parsed(const Bytes& bytes) {
   EXPECT_TRUE(file) << file.error().message;
   return file ? std::move(*file) : nullptr;
 }
+std::unique_ptr<File> parsed(Bytes&&) = delete;  // a File only views the bytes
 
 TEST(File, ReadsEveryKindOfValue) {
   const Bytes bytes = good_file();
@@ -122,7 +123,8 @@ TEST(File, ReadsEveryKindOfValue) {
 }
 
 TEST(File, FallbacksServeMissingKeysOnly) {
-  const auto file = parsed(good_file());
+  const Bytes bytes = good_file();
+  const auto file = parsed(bytes);
   EXPECT_EQ(*file->u32_or("none", 7), 7u);
   EXPECT_EQ(*file->f32_or("none", 0.5f), 0.5f);
   EXPECT_TRUE(*file->boolean_or("none", true));
@@ -133,7 +135,8 @@ TEST(File, FallbacksServeMissingKeysOnly) {
 }
 
 TEST(File, PerLayerNumbers) {
-  const auto file = parsed(good_file());
+  const Bytes bytes = good_file();
+  const auto file = parsed(bytes);
   EXPECT_EQ(*file->u32_per_layer("llama.block_count", 3), (std::vector<uint32_t>{30, 30, 30}));
   EXPECT_EQ(*file->u32_per_layer("flags", 2), (std::vector<uint32_t>{1, 0}));
   EXPECT_FALSE(file->u32_per_layer("heads", 3)) << "holds -2";
