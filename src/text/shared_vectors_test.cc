@@ -8,7 +8,7 @@
 #include <boost/json.hpp>
 
 #include "text/detokenizer.h"
-#include "text/test_files.h"
+#include "text/testing/test_files.h"
 
 namespace takt::text {
 namespace {
