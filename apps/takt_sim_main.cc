@@ -2,11 +2,11 @@
 // none.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -57,16 +57,19 @@ constexpr const char* kExamples = R"(Examples:
   takt-sim --record run.txt && takt-sim --replay run.txt   every plan again, byte for byte
 The machine and the model are those of the roofline defaults; change them with --memory-gb-s and --gop-s.)";
 
-void add_options(CLI::App& app, Options& options) {
-  worlds::TrafficSpec& traffic = options.traffic;
-  contract::Capacity& capacity = options.capacity;
-  const std::map<std::string, worlds::ArrivalProcess> processes{{"poisson", worlds::ArrivalProcess::poisson},
-                                                                {"gamma", worlds::ArrivalProcess::gamma},
-                                                                {"closed", worlds::ArrivalProcess::closed}};
+void add_traffic_options(CLI::App& app, worlds::TrafficSpec& traffic) {
   app.add_option("--seed", traffic.seed, "Seed of the traffic; a run is its seed")->capture_default_str();
   app.add_option("--requests", traffic.request_count, "Requests in all")->capture_default_str();
-  app.add_option("--process", traffic.process, "How they arrive: poisson, gamma (bursts), closed (waiting clients)")
-      ->transform(CLI::CheckedTransformer(processes, CLI::ignore_case))
+  app.add_option_function<std::string>(
+         "--process",
+         [&](const std::string& name) {
+           traffic.process = name == "gamma"    ? worlds::ArrivalProcess::gamma
+                             : name == "closed" ? worlds::ArrivalProcess::closed
+                                                : worlds::ArrivalProcess::poisson;
+         },
+         "How they arrive: poisson, gamma (bursts) or closed (clients that wait)")
+      ->check(CLI::IsMember({"poisson", "gamma", "closed"}))
+      ->type_name("NAME")
       ->default_str("poisson");
   app.add_option("--rate", traffic.requests_per_s, "Requests per second (poisson, gamma)")->capture_default_str();
   app.add_option("--burstiness", traffic.burstiness, "Coefficient of variation of the gaps (gamma)")
@@ -81,6 +84,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--batch", traffic.batch_percent, "Share of class batch, percent")->capture_default_str();
   app.add_option("--background", traffic.background_percent, "Share of class background, percent")
       ->capture_default_str();
+}
+
+void add_server_options(CLI::App& app, Options& options) {
+  contract::Capacity& capacity = options.capacity;
   app.add_option("--rows", capacity.rows_max, "Requests at once")->capture_default_str();
   app.add_option("--waiting", capacity.waiting_requests_max, "Requests that may wait at most")->capture_default_str();
   app.add_option("--pages", capacity.page_count, "KV pages of 32 tokens")->capture_default_str();
@@ -89,16 +96,32 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--chunk", capacity.chunk_tokens_beside_decode, "Prompt tokens in a step beside decode rows")
       ->capture_default_str();
   app.add_option_function<double>(
-      "--memory-gb-s", [&](double rate) { options.rates.memory_bytes_per_us = std::llround(rate * 1000); },
-      "Memory bandwidth of the machine, GB/s (30)")->check(CLI::Range(0.1, 100'000.0));
+         "--memory-gb-s", [&](double rate) { options.rates.memory_bytes_per_us = std::llround(rate * 1000); },
+         "Memory bandwidth of the machine, GB/s")
+      ->check(CLI::Range(0.1, 100'000.0))
+      ->default_str("30");
   app.add_option_function<double>(
-      "--gop-s", [&](double rate) { options.rates.linear_ops_per_us = std::llround(rate * 1000); },
-      "Matrix arithmetic of the machine, GOP/s (450)")->check(CLI::Range(0.1, 1e9));
+         "--gop-s", [&](double rate) { options.rates.linear_ops_per_us = std::llround(rate * 1000); },
+         "Matrix arithmetic of the machine, GOP/s")
+      ->check(CLI::Range(0.1, 1e9))
+      ->default_str("450");
   app.add_option("--record", options.record_path, "Write every call and plan of the scheduler to this file");
-  app.add_option("--replay", options.replay_path,
-                 "Run nothing: feed this recording (also of takt serve --record) to a bare scheduler, compare every plan");
+  app.add_option(
+      "--replay", options.replay_path,
+      "Run nothing: feed this recording (also of takt serve --record) to a bare scheduler, compare every plan");
   app.add_flag("--json", options.is_json, "One JSON object instead of the table; times in microseconds");
-  app.footer(kExamples);
+}
+
+// Every option also as TAKT_…: --step-tokens is TAKT_STEP_TOKENS.
+void name_in_environment(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_name() == "--help") continue;
+    std::string name = "TAKT_";
+    for (const char c : option->get_name().substr(2)) {
+      name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+    option->envname(name);
+  }
 }
 
 int fail(const base::Error& error) {
@@ -163,7 +186,10 @@ int main(int argc, char** argv) {
   options.capacity.page_count = 2048;
   options.capacity.context_tokens = 8192;
   options.capacity.rows_max = 32;
-  add_options(app, options);
+  add_traffic_options(app, options.traffic);
+  add_server_options(app, options);
+  name_in_environment(app);
+  app.footer(kExamples);
   CLI11_PARSE(app, argc, argv);
   options.traffic.tokens_max = std::max(2u, options.capacity.context_tokens);
   if (!options.replay_path.empty()) return run_replay(options.replay_path);

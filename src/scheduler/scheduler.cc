@@ -152,8 +152,7 @@ void Scheduler::estimate(contract::Bounds& bounds) const {
   const uint32_t others = bounds.decoding_requests + (prompts > 0 ? prompts - 1 : 0);
   const uint32_t rows = std::min(others, prompts > 0 ? capacity_.rows_max - 1 : capacity_.rows_max);
   const int64_t budget = prefill_budget(capacity_, rows);
-  const base::Micros step_us_max =
-      estimator_.predict_max(static_cast<uint32_t>(std::min(prompt_tokens, budget)), rows);
+  const base::Micros step_us_max = estimator_.predict_max(static_cast<uint32_t>(std::min(prompt_tokens, budget)), rows);
   // A decoding request gets a row in every step, so its longest gap is the longest step.
   if (bounds.decoding_requests > 0) bounds.gap_max = step_us_max;
   if (prompt_tokens == 0) return;

@@ -49,8 +49,8 @@ struct Sequence {
   uint32_t output_tokens_max = 0;  // 0: the prompt is evaluated, nothing is sampled
 
   Stage stage = Stage::waiting;
-  uint32_t tokens_produced = 0;   // output tokens so far; they survive a preemption
-  uint32_t tokens_evaluated = 0;  // positions [0, tokens_evaluated) are in the KV cache
+  uint32_t tokens_produced = 0;         // output tokens so far; they survive a preemption
+  uint32_t tokens_evaluated = 0;        // positions [0, tokens_evaluated) are in the KV cache
   std::vector<contract::PageId> pages;  // page i holds positions [i * page_tokens, (i + 1) * page_tokens)
   bool is_in_step = false;
   bool is_cancelled = false;  // only while is_in_step: ends at absorb

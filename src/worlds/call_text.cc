@@ -23,8 +23,7 @@ class Line {
     return *this;
   }
   template <class Number>
-    requires std::is_integral_v<Number>
-  Line& operator<<(Number number) {
+  requires std::is_integral_v<Number> Line& operator<<(Number number) {
     std::array<char, 24> digits;
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
     text_.append(digits.data(), end);

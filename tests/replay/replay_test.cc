@@ -59,6 +59,8 @@ TEST(Replay, ARecordedRunGivesTheSamePlans) {
   EXPECT_GT(report->steps, 200u);
 }
 
+TEST(Replay, TheSameSeedGivesTheSameRun) { EXPECT_EQ(record_run(), record_run()); }
+
 TEST(Replay, NamesTheFirstDifference) {
   std::string text = record_run();
   const size_t plan = text.find("= step=20 ");
@@ -110,16 +112,15 @@ TEST(Replay, KeepsPromptsAndAdmissions) {
   recorder.submit(request, base::Micros(13));
   recorder.cancel(request.id, base::Micros(14));
   recorder.next(base::Micros(15));
-  EXPECT_EQ(out.str(),
-            "takt-recording 1\n" + worlds::to_text(limits) +
-                "\n"
-                "submit 12 id=7 class=batch outputs=9999 prompt=5,0,-1\n"
-                "= accepted outputs=1021\n"
-                "submit 13 id=7 class=batch outputs=9999 prompt=5,0,-1\n"
-                "= refused invalid_argument request 7 is already here\n"
-                "cancel 14 id=7\n"
-                "next 15\n"
-                "= idle\n");
+  EXPECT_EQ(out.str(), "takt-recording 1\n" + worlds::to_text(limits) +
+                           "\n"
+                           "submit 12 id=7 class=batch outputs=9999 prompt=5,0,-1\n"
+                           "= accepted outputs=1021\n"
+                           "submit 13 id=7 class=batch outputs=9999 prompt=5,0,-1\n"
+                           "= refused invalid_argument request 7 is already here\n"
+                           "cancel 14 id=7\n"
+                           "next 15\n"
+                           "= idle\n");
   EXPECT_TRUE(replay_text(out.str())->is_identical());
 }
 

@@ -35,9 +35,7 @@ class WatchingScheduler final : public contract::SchedulerPort {
     bool is_decoding = false;
     bool is_in_step = false;
     bool is_cancelled = false;
-    bool ranks_before(const Live& other) const {
-      return due != other.due ? due < other.due : arrival < other.arrival;
-    }
+    bool ranks_before(const Live& other) const { return due != other.due ? due < other.due : arrival < other.arrival; }
   };
 
   void check_order(const contract::StepPlan& plan);

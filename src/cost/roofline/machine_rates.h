@@ -12,8 +12,8 @@ struct MachineRates {
   int64_t memory_bytes_per_us = 30'000;
   int64_t linear_ops_per_us = 450'000;
   int64_t attention_ops_per_us = 100'000;
-  int64_t step_overhead_us = 150;        // once a step: planning, hand-over between threads, barriers
-  int64_t sample_us = 60;                // once a row that yields a token: logits to token, stop strings, text
+  int64_t step_overhead_us = 150;  // once a step: planning, hand-over between threads, barriers
+  int64_t sample_us = 60;          // once a row that yields a token: logits to token, stop strings, text
 };
 
 }  // namespace takt::cost

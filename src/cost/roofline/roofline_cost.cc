@@ -11,8 +11,8 @@ constexpr int64_t kPrefillTileTokens = 64;
 struct Work {
   int64_t tokens = 0;
   int64_t rows_sampled = 0;
-  int64_t pairs = 0;              // of a token and a position it attends to
-  int64_t positions_read = 0;     // of the KV cache
+  int64_t pairs = 0;           // of a token and a position it attends to
+  int64_t positions_read = 0;  // of the KV cache
 };
 
 Work count(const contract::StepPlan& plan) {

@@ -59,7 +59,7 @@ class SimEngine {
   std::map<contract::RequestId, Book> books_;
   std::vector<bool> is_owned_;  // [page]
   uint32_t pages_owned_ = 0;
-  uint32_t owners_ = 0;         // requests that own a page
+  uint32_t owners_ = 0;  // requests that own a page
   uint64_t steps_ = 0;
   contract::StepPlan plan_;  // the running step
 };

@@ -81,22 +81,37 @@ TEST(SimEngine, APreemptedRequestBeginsAgainWithWhatItHasProduced) {
   EXPECT_EQ(engine.complete()[0].tokens_accepted, 1u);
 }
 
-// Every way in which a plan can be wrong must be seen: the random runs rest on it.
-TEST(SimEngine, RefusesEveryBrokenPlan) {
-  struct Case {
-    const char* says;
-    std::function<void(contract::StepPlan&)> break_plan;
-  };
+struct BrokenPlan {
+  const char* says;
+  std::function<void(contract::StepPlan&)> break_plan;
+};
+
+// Every way in which good_plan() can be made wrong.
+std::vector<BrokenPlan> broken_plans() {
   using Plan = contract::StepPlan;
-  const std::vector<Case> cases = {
-      {"no work", [](Plan& plan) { plan.prefill_chunks.clear(); plan.decode_rows.clear(); }},
+  return {
+      {"no work",
+       [](Plan& plan) {
+         plan.prefill_chunks.clear();
+         plan.decode_rows.clear();
+       }},
       {"step 3 after 1", [](Plan& plan) { plan.step = 3; }},
       {"prompt tokens beside decode rows",
-       [](Plan& plan) { plan.prefill_chunks[0].end = 9; plan.prefill_chunks[0].pages_added.push_back(PageId{4}); }},
+       [](Plan& plan) {
+         plan.prefill_chunks[0].end = 9;
+         plan.prefill_chunks[0].pages_added.push_back(PageId{4});
+       }},
       {"tokens, the limit is 12",
-       [](Plan& plan) { plan.decode_rows.clear(); plan.prefill_chunks[0].end = 17; }},
+       [](Plan& plan) {
+         plan.decode_rows.clear();
+         plan.prefill_chunks[0].end = 17;
+       }},
       {"an empty chunk", [](Plan& plan) { plan.prefill_chunks[0].end = 4; }},
-      {"begins at 3, but 4", [](Plan& plan) { plan.prefill_chunks[0].begin = 3; plan.prefill_chunks[0].end = 7; }},
+      {"begins at 3, but 4",
+       [](Plan& plan) {
+         plan.prefill_chunks[0].begin = 3;
+         plan.prefill_chunks[0].end = 7;
+       }},
       {"is_last is wrong", [](Plan& plan) { plan.prefill_chunks[0].is_last = true; }},
       {"behind the sequence",
        [](Plan& plan) {
@@ -111,13 +126,23 @@ TEST(SimEngine, RefusesEveryBrokenPlan) {
       {"a decode row at 6", [](Plan& plan) { plan.decode_rows[0].position = 6; }},
       {"a decode row at 4", [](Plan& plan) { plan.decode_rows[0].position = 4; }},
       {"before the first token",
-       [](Plan& plan) { plan.prefill_chunks.clear(); plan.decode_rows[0] = {kB, 3, {}, {}}; }},
+       [](Plan& plan) {
+         plan.prefill_chunks.clear();
+         plan.decode_rows[0] = {kB, 3, {}, {}};
+       }},
       {"two rows in one step", [](Plan& plan) { plan.decode_rows.push_back(plan.decode_rows[0]); }},
       {"not admitted", [](Plan& plan) { plan.decode_rows[0].request = RequestId{9}; }},
       {"it owns no page", [](Plan& plan) { plan.preempted = {RequestId{9}}; }},
-      {"page copies", [](Plan& plan) { plan.page_copies = {{PageId{0}, PageId{5}}}; }},
+      {"page copies",
+       [](Plan& plan) {
+         plan.page_copies = {{PageId{0}, PageId{5}}};
+       }},
   };
-  for (const Case& broken : cases) {
+}
+
+// All must be seen: the random runs rest on it.
+TEST(SimEngine, RefusesEveryBrokenPlan) {
+  for (const BrokenPlan& broken : broken_plans()) {
     SimEngine engine = engine_at_work();
     contract::StepPlan plan = good_plan();
     broken.break_plan(plan);

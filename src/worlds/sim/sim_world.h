@@ -75,10 +75,10 @@ class SimWorld {
   base::Status failure_;
   contract::StepPlan failed_plan_;
 
-  std::vector<RequestRecord> records_;                     // [id - 1]
-  std::map<contract::RequestId, size_t> live_;             // index in records_
+  std::vector<RequestRecord> records_;          // [id - 1]
+  std::map<contract::RequestId, size_t> live_;  // index in records_
   std::multimap<base::Micros, contract::RequestId> hang_ups_;
-  std::vector<contract::RequestId> to_release_;            // cancelled while a step ran
+  std::vector<contract::RequestId> to_release_;  // cancelled while a step ran
   bool is_step_running_ = false;
   uint64_t steps_ = 0;
   uint64_t preemptions_ = 0;
