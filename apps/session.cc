@@ -68,7 +68,7 @@ Session::Session(const SessionOptions& options) {
     model_ = std::move(model).value();
   }
   choose_capacity(options);
-  const int64_t rows = std::max<int64_t>(capacity_.step_tokens_max, capacity_.chunk_tokens_beside_decode) + capacity_.rows_max;
+  const int64_t rows = capacity_.step_tokens_max;
   auto engine = engine::Engine::create(model_, *pool_, {capacity_.page_count, rows});
   if (!engine) fail(engine.error());
   engine_ = std::move(engine).value();
@@ -105,9 +105,10 @@ void Session::choose_capacity(const SessionOptions& options) {
   if (options.kv_tokens == 0)
     pages = std::max(context_pages, std::min(context_pages * kContextsOfMemory, free_memory_bytes() / 3 / page_bytes));
   capacity_.page_tokens = shape.page_tokens;
-  capacity_.page_count = static_cast<uint32_t>(std::min<uint64_t>(pages, 1u << 30));
+  capacity_.page_count = static_cast<uint32_t>(std::min<uint64_t>(pages, 1u << 24));
   capacity_.context_tokens = context;
-  capacity_.rows_max = options.rows_max;
+  // Every running request needs a row of a step, so that a small step bounds their number.
+  capacity_.rows_max = std::min(options.rows_max, options.chunk_tokens);
   capacity_.step_tokens_max = options.chunk_tokens;
   capacity_.chunk_tokens_beside_decode = std::min(options.chunk_tokens_beside_decode, options.chunk_tokens);
 }

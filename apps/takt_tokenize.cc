@@ -87,7 +87,8 @@ void run_tokenize(const Options& options) {
   const auto tokenizer = text::Tokenizer::create(load_vocabulary(options.model));
   if (!tokenizer) fail(tokenizer.error());
   const std::string input = read_stdin();
-  print(*(*tokenizer)->vocabulary(), (*tokenizer)->encode(input, !options.no_special, !options.no_bos), options.is_json);
+  print(*(*tokenizer)->vocabulary(), (*tokenizer)->encode(input, !options.no_special, !options.no_bos),
+        options.is_json);
 }
 
 std::vector<TokenId> parse_json_ids(const std::string& input) {
@@ -119,7 +120,8 @@ void run_detokenize(const Options& options) {
   const std::vector<TokenId> ids = parse_ids(read_stdin());
   for (const TokenId id : ids) {
     if (vocabulary->contains(id)) continue;
-    fail("token " + std::to_string(id) + " is outside the vocabulary of " + std::to_string(vocabulary->token_count()) + " tokens");
+    fail("token " + std::to_string(id) + " is outside the vocabulary of " + std::to_string(vocabulary->token_count()) +
+         " tokens");
   }
   std::span<const TokenId> shown = ids;
   if (!shown.empty() && vocabulary->add_bos() && shown[0] == vocabulary->bos()) shown = shown.subspan(1);
@@ -132,8 +134,10 @@ void run_detokenize(const Options& options) {
 
 void add_tokenize_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("tokenize", "Print the tokens of the text on standard input, exactly its bytes");
-  command->add_option("MODEL", options->model, "A model's name, or a GGUF file (vocabulary-only files too)")->required();
+  CLI::App* command =
+      app.add_subcommand("tokenize", "Print the tokens of the text on standard input, exactly its bytes");
+  command->add_option("MODEL", options->model, "A model's name, or a GGUF file (vocabulary-only files too)")
+      ->required();
   add_flag(*command, "--no-special", options->no_special, "The spelling of a control token is ordinary text");
   add_flag(*command, "--no-bos", options->no_bos, "No BOS in front, even if the model asks for it");
   add_flag(*command, "--json", options->is_json, "A JSON list of ids instead of one line a token");
@@ -146,9 +150,10 @@ void add_tokenize_command(CLI::App& app) {
 
 void add_detokenize_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("detokenize", "Print the text of the token ids on standard input (JSON list, or separated by white space)");
-  command->add_option("MODEL", options->model, "A model's name, or a GGUF file (vocabulary-only files too)")->required();
+  CLI::App* command = app.add_subcommand(
+      "detokenize", "Print the text of the token ids on standard input (JSON list, or separated by white space)");
+  command->add_option("MODEL", options->model, "A model's name, or a GGUF file (vocabulary-only files too)")
+      ->required();
   add_flag(*command, "--no-special", options->no_special, "Leave control tokens out instead of printing their names");
   command->footer(
       "Examples:\n"

@@ -45,6 +45,7 @@ std::string run_schedule(const std::shared_ptr<const model::Model>& model, const
   capacity.page_count = schedule.page_count;
   capacity.context_tokens = static_cast<uint32_t>(job.prompt_tokens) + 64;
   capacity.step_tokens_max = schedule.chunk_tokens;
+  capacity.rows_max = std::min(16u, schedule.chunk_tokens);
   capacity.chunk_tokens_beside_decode = std::min(schedule.chunk_tokens, 48u);
   LiveSession session(model, schedule.threads, capacity);
   const uint32_t vocabulary = model->spec.vocabulary_size;
@@ -79,7 +80,7 @@ void expect_equal_over_schedules(const std::string& path, const std::string& ker
   EXPECT_EQ(alone, run_schedule(model, {2, 512, 0, 2}, job)) << "two threads, second try";
   EXPECT_EQ(alone, run_schedule(model, {2, 16, 7, 1}, job)) << "chunks of 16, seven neighbours";
   EXPECT_EQ(alone, run_schedule(model, {1, 64, 7, 1}, job)) << "chunks of 64, seven neighbours";
-  EXPECT_EQ(alone, run_schedule(model, {2, 1, 2, 1}, job)) << "one row a step, two neighbours";
+  EXPECT_EQ(alone, run_schedule(model, {2, 4, 2, 1}, job)) << "chunks of 4, two neighbours";
   uint64_t preemptions = 0;
   const auto pages = static_cast<uint32_t>((job.prompt_tokens + static_cast<size_t>(job.output_tokens)) / 32 + 5);
   EXPECT_EQ(alone, run_schedule(model, {2, 64, 7, 1, pages}, job, &preemptions)) << "preemption";

@@ -30,6 +30,7 @@ class Live : public testing::Test {
     capacity.page_count = 256;
     capacity.context_tokens = 512;
     capacity.step_tokens_max = 64;
+    capacity.rows_max = 32;
     capacity.chunk_tokens_beside_decode = 32;
     return capacity;
   }

@@ -54,7 +54,7 @@ std::string fingerprint(const CollectingSink& sink) {
 
 LiveSession::LiveSession(std::shared_ptr<const model::Model> model, int threads, const contract::Capacity& capacity, const Wrap& wrap)
     : pool_(threads) {
-  const int64_t rows = std::max<int64_t>(capacity.step_tokens_max, capacity.chunk_tokens_beside_decode) + capacity.rows_max;
+  const int64_t rows = capacity.step_tokens_max;
   auto engine = engine::Engine::create(std::move(model), pool_, {capacity.page_count, rows});
   auto scheduler = scheduler::make_scheduler(capacity);
   if (!engine || !scheduler) {

@@ -32,13 +32,14 @@ base::Result<contract::RequestId> RealWorld::submit(contract::Submission submiss
   if (is_draining_) return base::Error{base::ErrorCode::shutting_down, "the server is shutting down"};
   contract::Request& request = submission.request;
   request.id = contract::RequestId{next_id_++};
-  // The engine only files the request here, which a running step does not notice.
-  if (auto status = engine_.admit(request, std::move(submission.generation)); !status) return status.error();
   const base::Micros time = now();
   const contract::Admission admission = scheduler_.submit(request, time);
-  if (!admission.is_accepted) {
-    engine_.release(request.id);
-    return base::Error{admission.refusal, admission.reason};
+  if (!admission.is_accepted) return base::Error{admission.refusal, admission.reason};
+  request.output_tokens_max = admission.output_tokens_max;
+  // The engine only files the request here, which a running step does not notice.
+  if (auto status = engine_.admit(request, std::move(submission.generation)); !status) {
+    scheduler_.cancel(request.id, time);
+    return status.error();
   }
   Entry entry;
   entry.sink = std::move(submission.sink);
