@@ -89,10 +89,13 @@ Value round_filter(Interpreter&, const Value& value, Arguments& arguments) {
   return binary(BinaryOperator::multiply, Value::integer(floor), Value::integer(unit));
 }
 
-Value file_size_filter(Interpreter& interpreter, const Value& value, Arguments& arguments) {
+Value file_size_filter(Interpreter&, const Value& value, Arguments& arguments) {
   const BoundArguments bound("do_filesizeformat", arguments, {"binary"});
-  Arguments none;
-  const double bytes = float_filter(interpreter, value, none).as_real();
+  require_defined(value);
+  const std::optional<double> parsed = value.is_string() ? parse_real(value.as_text().view())
+                                       : value.is_number() ? std::optional<double>(value.to_real()) : std::nullopt;
+  if (!parsed) fail("could not convert to float: " + repr(value));
+  const double bytes = *parsed;
   const bool binary_units = bound.flag(0, false);
   const double base = binary_units ? 1024 : 1000;
   std::string text;

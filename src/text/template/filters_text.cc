@@ -123,8 +123,8 @@ Value truncate_filter(Interpreter&, const Value& value, Arguments& arguments) {
   const auto end_length = static_cast<int64_t>(count_code_points(end.view()));
   if (length < end_length) fail("expected length >= " + std::to_string(end_length) + ", got " + std::to_string(length));
   if (leeway < 0) fail("expected leeway >= 0, got " + std::to_string(leeway));
-  const Text& text = require_text(value, "truncate's value");
   if (require_length(value) - leeway <= length) return value;
+  const Text& text = require_text(value, "truncate's value");
   Text kept = text.substr(0, offset_of(text.view(), static_cast<size_t>(length - end_length)));
   if (!bound.flag(1, false)) {
     const size_t space = kept.view().rfind(' ');

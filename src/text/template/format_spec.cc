@@ -62,6 +62,7 @@ Text format_string(const Value& value, FormatSpec spec) {
   if (spec.type != '\0' && spec.type != 's') {
     fail("Unknown format code '" + std::string(1, spec.type) + "' for object of type 'str'");
   }
+  if (spec.grouping != '\0') fail("Cannot specify '" + std::string(1, spec.grouping) + "' with 's'.");
   if (spec.sign != '-') fail("Sign not allowed in string format specifier");
   if (spec.align == '=') fail("'=' alignment not allowed in string format specifier");
   return lay_out_text(spec, value.as_text());

@@ -1,6 +1,7 @@
 // Length, iteration, subscripts and slices.
 #include <algorithm>
 
+#include "text/template/interpreter.h"
 #include "text/template/limits.h"
 #include "text/template/unicode.h"
 #include "text/template/value_ops.h"
@@ -73,7 +74,7 @@ Iterator::Next stream_text(const Value& string) {
     if (offset >= text.size()) return std::nullopt;
     const size_t begin = offset;
     offset += decode(text.view(), begin).bytes;
-    return Value::text(text.substr(begin, offset), string.is_markup());
+    return Value::text(text.substr(begin, offset));  // plain even when the whole is markup, as in Python
   };
 }
 
@@ -92,6 +93,12 @@ Iterator::Next stream_object(const Value& value) {
         const auto& view = static_cast<DictView&>(*value.as_object());
         if (i >= view.dict.as_dict().size()) return std::nullopt;
         return view.at(i++);
+      };
+    case ObjectType::loop:
+      return [value]() -> std::optional<Value> {
+        std::optional<Value> item = static_cast<Loop&>(*value.as_object()).advance();
+        if (!item) return std::nullopt;
+        return Value::tuple({*std::move(item), value});
       };
     default: fail("'" + std::string(type_name(value)) + "' object is not iterable");
   }
@@ -121,6 +128,7 @@ std::optional<int64_t> length(const Value& value) {
   switch (value.as_object()->type()) {
     case ObjectType::undefined: return 0;
     case ObjectType::range: return static_cast<Range&>(*value.as_object()).length();
+    case ObjectType::loop: return static_cast<Loop&>(*value.as_object()).length();
     case ObjectType::dict_view:
       return static_cast<int64_t>(static_cast<DictView&>(*value.as_object()).dict.as_dict().size());
     default: return std::nullopt;
@@ -140,6 +148,7 @@ bool is_iterable(const Value& value) {
     case ObjectType::undefined:
     case ObjectType::range:
     case ObjectType::iterator:
+    case ObjectType::loop:
     case ObjectType::dict_view: return true;
     default: return false;
   }

@@ -7,6 +7,16 @@ namespace takt::text::jinja {
 
 using Kind = Statement::Kind;
 
+namespace {
+
+// What a filter or call block yields goes to the output as it is, so it must be text.
+const Text& require_output(const Value& value) {
+  if (!value.is_string()) fail("expected str instance, " + std::string(type_name(value)) + " found");
+  return value.as_text();
+}
+
+}  // namespace
+
 Interpreter::Flow Interpreter::execute(const Body& body) {
   for (const StatementPtr& statement : body) {
     const Flow flow = execute(*statement);
@@ -33,7 +43,7 @@ Interpreter::Flow Interpreter::execute(const Statement& s) {
     case Kind::with: return execute_with(s);
     case Kind::macro: slot(s.target->slot) = make_macro(*s.macro); break;
     case Kind::call_block:
-    case Kind::generation: emit(to_text(call_block(s))); break;
+    case Kind::generation: emit(require_output(call_block(s))); break;
     case Kind::loop_break: return Flow::loop_break;
     case Kind::loop_continue: return Flow::loop_continue;
   }
@@ -117,11 +127,13 @@ Interpreter::Flow Interpreter::run_loop(const Statement& s, const Value& iterabl
   bool empty = true;
   while (std::optional<Value> item = loop ? loop->advance() : next()) {
     Budget::step();
-    empty = false;
     assign(*s.target, *item);
     if (loop) current_->slots[s.loop_slot] = Value::object(loop);
     enter_scope(s.scope);
-    if (execute(s.body) == Flow::loop_break) break;
+    const Flow flow = execute(s.body);
+    if (flow == Flow::loop_break) break;
+    // As in jinja2, a round that continue or break ended does not count: after such rounds only, else runs.
+    if (flow == Flow::normal) empty = false;
     line_ = s.line;
   }
   if (empty && !s.else_body.empty()) {
@@ -145,7 +157,7 @@ Interpreter::Flow Interpreter::execute_capture(const Statement& s) {
     check_namespace_targets(*s.target);
     assign(*s.target, text);
   } else {
-    emit(to_text(text));
+    emit(require_output(text));
   }
   return Flow::normal;
 }

@@ -40,8 +40,6 @@ bool is_sequence(const Value& v) {
          object_cast<Range>(v, ObjectType::range) != nullptr;
 }
 
-bool is_iterable_test(const Value& v) { return is_iterable(v) || object_cast<Loop>(v, ObjectType::loop) != nullptr; }
-
 bool is_callable(const Value& v) {
   if (!v.is_object()) return false;
   switch (v.as_object()->type()) {
@@ -85,7 +83,7 @@ const std::unordered_map<std::string_view, TestFunction>& tests() {
       {"boolean", plain<is_boolean>}, {"true", plain<is_true>}, {"false", plain<is_false>},
       {"integer", plain<is_integer>}, {"float", plain<is_float>}, {"number", plain<is_number>},
       {"string", plain<is_string>}, {"mapping", plain<is_mapping>}, {"sequence", plain<is_sequence>},
-      {"iterable", plain<is_iterable_test>}, {"callable", plain<is_callable>}, {"escaped", plain<is_escaped>},
+      {"iterable", plain<is_iterable>}, {"callable", plain<is_callable>}, {"escaped", plain<is_escaped>},
       {"odd", plain<is_odd>}, {"even", plain<is_even>}, {"divisibleby", with_other<is_divisible>},
       {"lower", has_case<true>}, {"upper", has_case<false>}, {"sameas", with_other<is_same>}, {"in", with_other<is_in>},
       {"filter", plain<names_filter>}, {"test", plain<names_test>},
