@@ -87,7 +87,8 @@ void check(const Tokenizer& tokenizer, std::string_view text, size_t cut, bool p
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const auto kTokenizers = [] {
     std::vector<std::shared_ptr<const Tokenizer>> tokenizers;
-    for (const char* pre : {"gpt-2", "smollm", "llama-bpe", "qwen2", "deepseek-llm", "deepseek-v3", "gpt-4o", "falcon"}) {
+    for (const char* pre :
+         {"gpt-2", "smollm", "llama-bpe", "qwen2", "deepseek-llm", "deepseek-v3", "gpt-4o", "falcon"}) {
       tokenizers.push_back(make(small_bpe_vocabulary(pre)));
     }
     tokenizers.push_back(make(small_spm_vocabulary()));

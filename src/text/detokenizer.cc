@@ -51,7 +51,8 @@ std::string StreamDecoder::finish() {
   return std::string(kReplacementCharacter);
 }
 
-std::string decode(const std::shared_ptr<const Vocabulary>& vocabulary, std::span<const TokenId> tokens, DecodeOptions options) {
+std::string decode(const std::shared_ptr<const Vocabulary>& vocabulary, std::span<const TokenId> tokens,
+                   DecodeOptions options) {
   StreamDecoder decoder(vocabulary, options);
   std::string text;
   for (const TokenId token : tokens) text.append(decoder.push(token));

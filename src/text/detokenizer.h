@@ -47,7 +47,8 @@ class StreamDecoder {
 };
 
 // The same for a whole sequence.
-std::string decode(const std::shared_ptr<const Vocabulary>& vocabulary, std::span<const TokenId> tokens, DecodeOptions options);
+std::string decode(const std::shared_ptr<const Vocabulary>& vocabulary, std::span<const TokenId> tokens,
+                   DecodeOptions options);
 // The raw bytes. For byte-level BPE and DecodeOptions{.show_special = true} this inverts Tokenizer::encode without BOS, for any
 // bytes, if the vocabulary has a token for every byte.
 std::string decode_bytes(const std::shared_ptr<const Vocabulary>& vocabulary, std::span<const TokenId> tokens,

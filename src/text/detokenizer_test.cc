@@ -33,7 +33,9 @@ TEST(StreamDecoder, ReplacesWhatCanNeverBecomeText) {
   StreamDecoder decoder(bpe());
   EXPECT_EQ(decoder.push(0xFF), "\uFFFD");
   EXPECT_EQ(decoder.push(0xE6), "");
-  EXPECT_EQ(decoder.push('a'), "\uFFFD" "a");
+  EXPECT_EQ(decoder.push('a'),
+            "\uFFFD"
+            "a");
   EXPECT_EQ(decoder.push(0xF0), "");
   EXPECT_EQ(decoder.push(0x9F), "");
   EXPECT_EQ(decoder.push(0xC3), "\uFFFD");
@@ -59,7 +61,8 @@ TEST(StreamDecoder, ChunksJoinToTheWhole) {
     const std::shared_ptr<const Vocabulary> vocabulary = *Vocabulary::create(std::move(data));
     for (int round = 0; round < 1000; ++round) {
       Ids ids;
-      for (size_t i = random() % 20; i > 0; --i) ids.push_back(static_cast<TokenId>(random() % vocabulary->token_count()));
+      for (size_t i = random() % 20; i > 0; --i)
+        ids.push_back(static_cast<TokenId>(random() % vocabulary->token_count()));
       const DecodeOptions options{.strip_space_prefix = random() % 2 == 0, .show_special = random() % 2 == 0};
       StreamDecoder decoder(vocabulary, options);
       std::string joined;

@@ -25,10 +25,10 @@ inline constexpr uint32_t kNoMerge = std::numeric_limits<uint32_t>::max();
 
 // Reused from call to call, so that a word costs no allocation.
 struct MergeScratch {
-  std::vector<MergeSymbol> symbols;  // in and out
-  std::vector<PairMerge> pairs;      // of symbol i with its right neighbour
-  std::vector<uint64_t> heap;        // rank in the high, index of the left symbol in the low half; smallest first
-  std::vector<uint32_t> left, right; // neighbours of a symbol in the list, kNoSymbol at the ends
+  std::vector<MergeSymbol> symbols;   // in and out
+  std::vector<PairMerge> pairs;       // of symbol i with its right neighbour
+  std::vector<uint64_t> heap;         // rank in the high, index of the left symbol in the low half; smallest first
+  std::vector<uint32_t> left, right;  // neighbours of a symbol in the list, kNoSymbol at the ends
 };
 
 namespace detail {

@@ -58,7 +58,8 @@ TEST_P(VocabularyVectors, AreExact) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, VocabularyVectors,
-                         testing::Values("deepseek-coder", "gpt-2", "llama-bpe", "llama-spm", "phi-3", "qwen2", "starcoder"));
+                         testing::Values("deepseek-coder", "gpt-2", "llama-bpe", "llama-spm", "phi-3", "qwen2",
+                                         "starcoder"));
 
 struct GoldenModel {
   const char* folder;

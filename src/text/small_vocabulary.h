@@ -30,8 +30,9 @@ inline VocabularyData small_bpe_vocabulary(std::string pre = "gpt-2") {
   data.pre = std::move(pre);
   for (int byte = 0; byte < 256; ++byte) data.tokens.push_back(spell(std::string(1, static_cast<char>(byte))));
   const std::vector<std::pair<std::string, std::string>> merges = {
-      {"l", "l"}, {"h", "e"}, {"ll", "o"}, {"he", "llo"}, {" ", "w"}, {"o", "r"}, {" w", "or"}, {"l", "d"}, {" wor", "ld"},
-      {"a", "a"}, {"aa", "aa"}, {" ", " "}, {"  ", "  "}, {"\xC3", "\xA9"}, {"\xF0\x9F", "\x98"}};
+      {"l", "l"},   {"h", "e"},   {"ll", "o"},  {"he", "llo"},    {" ", "w"},
+      {"o", "r"},   {" w", "or"}, {"l", "d"},   {" wor", "ld"},   {"a", "a"},
+      {"aa", "aa"}, {" ", " "},   {"  ", "  "}, {"\xC3", "\xA9"}, {"\xF0\x9F", "\x98"}};
   for (const auto& [left, right] : merges) {
     data.merges.push_back(spell(left) + " " + spell(right));
     data.tokens.push_back(spell(left + right));
@@ -68,8 +69,27 @@ inline VocabularyData small_spm_vocabulary() {
     add(text, TokenType::byte, 0);
   }
   float score = 0;
-  for (const char* piece : {"ll", "he", "llo", "hello", "\xE2\x96\x81\xE2\x96\x81", "\xE2\x96\x81h", "aa", "aaaa", "<s", "\xE2\x96\x81", "h",
-                            "e", "l", "o", "a", "<", "s", ">", "/", "w", "\xC3\xA9"}) {
+  for (const char* piece : {"ll",
+                            "he",
+                            "llo",
+                            "hello",
+                            "\xE2\x96\x81\xE2\x96\x81",
+                            "\xE2\x96\x81h",
+                            "aa",
+                            "aaaa",
+                            "<s",
+                            "\xE2\x96\x81",
+                            "h",
+                            "e",
+                            "l",
+                            "o",
+                            "a",
+                            "<",
+                            "s",
+                            ">",
+                            "/",
+                            "w",
+                            "\xC3\xA9"}) {
     add(piece, TokenType::normal, score -= 1);
   }
   add("<tool>", TokenType::user_defined, 0);

@@ -12,8 +12,9 @@ SpecialTokens::SpecialTokens(std::shared_ptr<const Vocabulary> vocabulary) : voc
   const auto spelling = [this](TokenId id) { return vocabulary_->text(id); };
   std::stable_sort(sorted_.begin(), sorted_.end(), [&](TokenId a, TokenId b) { return spelling(a) < spelling(b); });
   // Of equal spellings the lowest id stays.
-  sorted_.erase(std::unique(sorted_.begin(), sorted_.end(), [&](TokenId a, TokenId b) { return spelling(a) == spelling(b); }),
-                sorted_.end());
+  sorted_.erase(
+      std::unique(sorted_.begin(), sorted_.end(), [&](TokenId a, TokenId b) { return spelling(a) == spelling(b); }),
+      sorted_.end());
   for (uint32_t i = 0; i < sorted_.size(); ++i) {
     auto& range = by_first_byte_[static_cast<uint8_t>(spelling(sorted_[i])[0])];
     if (range.second == 0) range.first = i;
@@ -39,8 +40,10 @@ SpecialMatch SpecialTokens::match_at(std::string_view text, size_t at, size_t tr
     const auto byte = static_cast<uint8_t>(text[at + depth]);
     const auto byte_of = [&](TokenId id) { return static_cast<uint8_t>(vocabulary_->text(id)[depth]); };
     const auto begin = sorted_.begin();
-    const auto new_low = std::lower_bound(begin + low, begin + high, byte, [&](TokenId id, uint8_t b) { return byte_of(id) < b; });
-    const auto new_high = std::upper_bound(new_low, begin + high, byte, [&](uint8_t b, TokenId id) { return b < byte_of(id); });
+    const auto new_low =
+        std::lower_bound(begin + low, begin + high, byte, [&](TokenId id, uint8_t b) { return byte_of(id) < b; });
+    const auto new_high =
+        std::upper_bound(new_low, begin + high, byte, [&](uint8_t b, TokenId id) { return b < byte_of(id); });
     low = static_cast<uint32_t>(new_low - begin);
     high = static_cast<uint32_t>(new_high - begin);
   }

@@ -40,7 +40,7 @@ class SpecialTokens {
   SpecialMatch match_at(std::string_view text, size_t at, size_t trusted_end, uint64_t& steps) const;
 
   std::shared_ptr<const Vocabulary> vocabulary_;
-  std::vector<TokenId> sorted_;                                  // by spelling
+  std::vector<TokenId> sorted_;                                     // by spelling
   std::array<std::pair<uint32_t, uint32_t>, 256> by_first_byte_{};  // range of sorted_
 };
 

@@ -47,7 +47,8 @@ std::vector<TokenId> Tokenizer::encode(std::span<const TextSegment> segments, bo
   return encode_joined(joined, ranges, add_bos, work != nullptr ? *work : unused);
 }
 
-std::vector<TokenId> Tokenizer::encode(std::string_view text, bool parse_special, bool add_bos, EncodeWork* work) const {
+std::vector<TokenId> Tokenizer::encode(std::string_view text, bool parse_special, bool add_bos,
+                                       EncodeWork* work) const {
   const TrustRange range{text.size(), parse_special};
   EncodeWork unused;
   return encode_joined(text, {&range, 1}, add_bos, work != nullptr ? *work : unused);

@@ -36,7 +36,8 @@ class Tokenizer {
   // Any bytes are accepted (see BpeEncoder and SpmEncoder for those that are not UTF-8). Time grows as n log n at most.
   // Precondition: fewer than kEncodeBytesMax bytes together.
   std::vector<TokenId> encode(std::span<const TextSegment> segments, bool add_bos, EncodeWork* work = nullptr) const;
-  std::vector<TokenId> encode(std::string_view text, bool parse_special, bool add_bos, EncodeWork* work = nullptr) const;
+  std::vector<TokenId> encode(std::string_view text, bool parse_special, bool add_bos,
+                              EncodeWork* work = nullptr) const;
 
   const std::shared_ptr<const Vocabulary>& vocabulary() const { return vocabulary_; }
 

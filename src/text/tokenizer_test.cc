@@ -54,7 +54,8 @@ TEST(Tokenizer, BordersOfSegmentsChangeNothingElse) {
   const auto tokenizer = make();
   EXPECT_EQ(encode(*tokenizer, {{"hel", true}, {"lo wor", false}, {"ld", true}}), (Ids{259, 264}));
   std::mt19937 random(2);
-  const std::string_view parts[] = {"he", "llo", " ", "wor", "ld", "<|im_end|>", "<|", "<tool>", "\xC3", "\xA9", "'", "s"};
+  const std::string_view parts[] = {"he", "llo",    " ",    "wor",  "ld", "<|im_end|>",
+                                    "<|", "<tool>", "\xC3", "\xA9", "'",  "s"};
   for (int round = 0; round < 500; ++round) {
     std::string text;
     for (size_t i = random() % 12; i > 0; --i) text += parts[random() % std::size(parts)];

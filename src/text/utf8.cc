@@ -7,8 +7,8 @@ namespace takt::text {
 namespace {
 
 struct LeadByte {
-  size_t size;           // of the whole sequence; 0 when no character begins so
-  uint8_t second_low;    // range of the second byte; the later ones are 80..BF
+  size_t size;         // of the whole sequence; 0 when no character begins so
+  uint8_t second_low;  // range of the second byte; the later ones are 80..BF
   uint8_t second_high;
 };
 

@@ -16,10 +16,11 @@ std::string encode_code_point(uint32_t c) {
   } else if (c < 0x800) {
     out = {static_cast<char>(0xC0 | c >> 6), static_cast<char>(0x80 | (c & 0x3F))};
   } else if (c < 0x10000) {
-    out = {static_cast<char>(0xE0 | c >> 12), static_cast<char>(0x80 | (c >> 6 & 0x3F)), static_cast<char>(0x80 | (c & 0x3F))};
-  } else {
-    out = {static_cast<char>(0xF0 | c >> 18), static_cast<char>(0x80 | (c >> 12 & 0x3F)), static_cast<char>(0x80 | (c >> 6 & 0x3F)),
+    out = {static_cast<char>(0xE0 | c >> 12), static_cast<char>(0x80 | (c >> 6 & 0x3F)),
            static_cast<char>(0x80 | (c & 0x3F))};
+  } else {
+    out = {static_cast<char>(0xF0 | c >> 18), static_cast<char>(0x80 | (c >> 12 & 0x3F)),
+           static_cast<char>(0x80 | (c >> 6 & 0x3F)), static_cast<char>(0x80 | (c & 0x3F))};
   }
   return out;
 }
@@ -46,8 +47,22 @@ TEST(Utf8, CutsIllFormedBytesIntoMaximalParts) {
   const struct {
     std::string text;
     size_t size;
-  } cases[] = {{"\x80", 1},         {"\xC0\x80", 1},         {"\xC1\xBF", 1}, {"\xE0\x80\x80", 1}, {"\xED\xA0\x80", 1}, {"\xF0\x80\x80\x80", 1},
-               {"\xF4\x90\x80", 1}, {"\xF5\x80\x80\x80", 1}, {"\xFF", 1},     {"\xE2\x82" "a", 2},    {"\xF0\x9F\x98" "a", 3}, {"\xC3\xC3", 1}};
+  } cases[] = {{"\x80", 1},
+               {"\xC0\x80", 1},
+               {"\xC1\xBF", 1},
+               {"\xE0\x80\x80", 1},
+               {"\xED\xA0\x80", 1},
+               {"\xF0\x80\x80\x80", 1},
+               {"\xF4\x90\x80", 1},
+               {"\xF5\x80\x80\x80", 1},
+               {"\xFF", 1},
+               {"\xE2\x82"
+                "a",
+                2},
+               {"\xF0\x9F\x98"
+                "a",
+                3},
+               {"\xC3\xC3", 1}};
   for (const auto& c : cases) {
     const Utf8Step step = next_utf8(c.text);
     EXPECT_EQ(step.kind, Kind::invalid) << testing::PrintToString(c.text);

@@ -21,16 +21,32 @@ constexpr std::string_view kSpmSpace = "\xE2\x96\x81";  // ▁
 // Ends of a turn or of a text by their spelling, whatever ids and types the file gives. GGUF files name one or two of a
 // model's end tokens at best.
 constexpr std::string_view kEndOfGenerationTexts[] = {
-    "<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|calls|>", "<|flush|>", "<end_of_turn>",
-    "<|endoftext|>", "<|end_of_text|>", "<|EOT|>", "<EOT>", "_<EOT>", "[EOT]", "<end_of_utterance>", "<turn|>",
-    "<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>",  // DeepSeek
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|im_end|>",
+    "<|end|>",
+    "<|return|>",
+    "<|call|>",
+    "<|calls|>",
+    "<|flush|>",
+    "<end_of_turn>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<|EOT|>",
+    "<EOT>",
+    "_<EOT>",
+    "[EOT]",
+    "<end_of_utterance>",
+    "<turn|>",
+    "<\xEF\xBD\x9C"
+    "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>",  // DeepSeek
 };
 
 // Spellings that may also be ordinary text (HTML) or markers of code completion: they end generation only where the file
 // does not call them normal.
 constexpr std::string_view kEndOfGenerationMarkerTexts[] = {
-    "[EOS]", "<eos>", "<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<reponame>",
-    "<|file_sep|>",
+    "[EOS]",        "<eos>",         "<|fim_pad|>", "<fim-pad>",  "<fim_pad>",
+    "<|fim_repo|>", "<|repo_name|>", "<fim-repo>",  "<reponame>", "<|file_sep|>",
 };
 
 template <size_t N>
@@ -67,7 +83,8 @@ base::Status check_id(std::string_view key, std::optional<TokenId> id, size_t to
 base::Status check_arrays(const VocabularyData& data) {
   const auto mismatch = [&](std::string_view key, size_t size) {
     return Error{ErrorCode::invalid_file, "tokenizer.ggml." + std::string(key) + " has " + std::to_string(size) +
-                                              " entries, tokenizer.ggml.tokens has " + std::to_string(data.tokens.size())};
+                                              " entries, tokenizer.ggml.tokens has " +
+                                              std::to_string(data.tokens.size())};
   };
   if (data.tokens.empty()) return Error{ErrorCode::invalid_file, "tokenizer.ggml.tokens is empty"};
   if (!data.scores.empty() && data.scores.size() != data.tokens.size()) return mismatch("scores", data.scores.size());
@@ -84,7 +101,7 @@ base::Status check_arrays(const VocabularyData& data) {
 
 base::Status check_ids(const VocabularyData& data) {
   const std::pair<std::string_view, std::optional<TokenId>> ids[] = {
-      {"bos", data.bos}, {"eos", data.eos}, {"eot", data.eot},
+      {"bos", data.bos}, {"eos", data.eos},         {"eot", data.eot},
       {"eom", data.eom}, {"unknown", data.unknown}, {"padding", data.padding}};
   for (const auto& [key, id] : ids) {
     if (auto status = check_id(key, id, data.tokens.size()); !status) return status;
@@ -116,14 +133,16 @@ base::Status Vocabulary::resolve_kind() {
     kind_ = TokenizerKind::spm;
     add_bos_default = true;
     if (data_.scores.empty()) {
-      return Error{ErrorCode::invalid_file, "tokenizer.ggml.scores is missing; tokenizer.ggml.model \"llama\" (SPM) needs it"};
+      return Error{ErrorCode::invalid_file,
+                   "tokenizer.ggml.scores is missing; tokenizer.ggml.model \"llama\" (SPM) needs it"};
     }
   } else {
     return Error{ErrorCode::unsupported, "tokenizer.ggml.model is \"" + data_.model +
                                              "\"; known are \"gpt2\" (byte-level BPE) and \"llama\" (SPM)"};
   }
   if (data_.add_bos == true && !data_.bos) {
-    return Error{ErrorCode::invalid_file, "tokenizer.ggml.add_bos_token is true, but tokenizer.ggml.bos_token_id is missing"};
+    return Error{ErrorCode::invalid_file,
+                 "tokenizer.ggml.add_bos_token is true, but tokenizer.ggml.bos_token_id is missing"};
   }
   add_bos_ = data_.add_bos.value_or(add_bos_default) && data_.bos;
   return {};
@@ -178,8 +197,7 @@ void Vocabulary::build_pieces() {
 void Vocabulary::append_piece(TokenId id) {
   const std::string_view spelling = text(id);
   switch (type(id)) {
-    case TokenType::unused:
-      return;
+    case TokenType::unused: return;
     case TokenType::byte:
       if (const auto byte = byte_of_spelling(spelling)) {
         pieces_.push_back(static_cast<char>(*byte));
@@ -198,8 +216,7 @@ void Vocabulary::append_piece(TokenId id) {
         at = space + kSpmSpace.size();
       }
       return;
-    default:
-      break;
+    default: break;
   }
   pieces_.append(spelling);
 }

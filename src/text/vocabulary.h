@@ -80,7 +80,7 @@ class Vocabulary {
   bool is_phi3_ = false;
   std::vector<TokenType> types_;
   std::vector<bool> is_eog_;
-  std::string pieces_;                // all pieces, one after another
+  std::string pieces_;                 // all pieces, one after another
   std::vector<size_t> piece_offsets_;  // token_count + 1
 };
 

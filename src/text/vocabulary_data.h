@@ -13,7 +13,15 @@ namespace takt::text {
 using contract::TokenId;
 
 // The numbers are those of `tokenizer.ggml.token_type`.
-enum class TokenType : uint8_t { undefined = 0, normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
+enum class TokenType : uint8_t {
+  undefined = 0,
+  normal = 1,
+  unknown = 2,
+  control = 3,
+  user_defined = 4,
+  unused = 5,
+  byte = 6
+};
 
 struct VocabularyData {
   std::string model;       // "gpt2" (byte-level BPE) or "llama" (SPM)

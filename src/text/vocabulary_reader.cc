@@ -57,8 +57,8 @@ base::Status read_types(const gguf::File& file, VocabularyData& data) {
   for (size_t i = 0; i < types->size(); ++i) {
     const int64_t type = (*types)[i];
     if (type < 0 || type > static_cast<int64_t>(TokenType::byte)) {
-      return file.value_error(*value, "has the type " + std::to_string(type) + " at index " + std::to_string(i) +
-                                          "; known are 0 to 6");
+      return file.value_error(
+          *value, "has the type " + std::to_string(type) + " at index " + std::to_string(i) + "; known are 0 to 6");
     }
     data.token_types[i] = static_cast<TokenType>(type);
   }
@@ -71,8 +71,8 @@ base::Status read_id(const gguf::File& file, std::string_view key, size_t token_
   const auto id = file.u32(key);
   if (!id) return id.error();
   if (*id >= token_count) {
-    return file.value_error(*value, "is " + std::to_string(*id) + ", outside the vocabulary of " +
-                                        std::to_string(token_count) + " tokens");
+    return file.value_error(
+        *value, "is " + std::to_string(*id) + ", outside the vocabulary of " + std::to_string(token_count) + " tokens");
   }
   out = static_cast<TokenId>(*id);
   return {};

@@ -45,7 +45,7 @@ TEST(Vocabulary, GivesPiecesAsDecoded) {
 
 TEST(Vocabulary, FindsEndTokensBySpellingAndById) {
   auto data = small_bpe_vocabulary();
-  const TokenId eot = add(data, "<|eot_id|>", TokenType::normal);  // a file may call it an ordinary word
+  const TokenId eot = add(data, "<|eot_id|>", TokenType::normal);          // a file may call it an ordinary word
   const TokenId plain_closing_tag = add(data, "</s>", TokenType::normal);  // HTML
   const TokenId named = add(data, "[stop]", TokenType::control);
   data.eom = named;
@@ -73,7 +73,10 @@ TEST(Vocabulary, EndOfAMessageIsNotTheEndOfAHarmonyAnswer) {
 TEST(Vocabulary, TakesMarkupForControl) {
   auto data = small_bpe_vocabulary();
   const TokenId user = add(data, "<|User|>", TokenType::user_defined);
-  const TokenId wide = add(data, "<\xEF\xBD\x9C" "User\xEF\xBD\x9C>", TokenType::user_defined);
+  const TokenId wide = add(data,
+                           "<\xEF\xBD\x9C"
+                           "User\xEF\xBD\x9C>",
+                           TokenType::user_defined);
   const TokenId tag = add(data, "<think>", TokenType::user_defined);
   const auto vocabulary = make(std::move(data));
   EXPECT_TRUE(vocabulary->is_control(user));

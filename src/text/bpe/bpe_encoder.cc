@@ -33,7 +33,8 @@ base::Result<std::unique_ptr<BpeEncoder>> BpeEncoder::create(std::shared_ptr<con
   return encoder;
 }
 
-BpeEncoder::BpeEncoder(std::shared_ptr<const Vocabulary> vocabulary, const PreTokenizerSpec& spec, PreTokenizer pre_tokenizer)
+BpeEncoder::BpeEncoder(std::shared_ptr<const Vocabulary> vocabulary, const PreTokenizerSpec& spec,
+                       PreTokenizer pre_tokenizer)
     : vocabulary_(std::move(vocabulary)),
       pre_tokenizer_(std::move(pre_tokenizer)),
       is_whole_word_first_(spec.is_whole_word_first),
@@ -73,7 +74,8 @@ base::Status BpeEncoder::index_merges() {
     left.clear();
     right.clear();
     // A spelling outside the byte map can never come about from bytes.
-    if (!append_spelled_bytes(line.substr(0, space), left) || !append_spelled_bytes(line.substr(space + 1), right)) continue;
+    if (!append_spelled_bytes(line.substr(0, space), left) || !append_spelled_bytes(line.substr(space + 1), right))
+      continue;
     const uint64_t key = uint64_t{symbol_of(left)} << 32 | symbol_of(right);
     MergeSlot& slot = merges_[merge_slot_of(key)];
     if (slot.key != kFreeKey) continue;  // the first of equal lines has the better rank

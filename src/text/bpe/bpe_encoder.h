@@ -44,10 +44,10 @@ class BpeEncoder final : public TextEncoder {
   std::shared_ptr<const Vocabulary> vocabulary_;
   PreTokenizer pre_tokenizer_;
   bool is_whole_word_first_;
-  PieceIndex index_;                    // bytes to normal tokens
+  PieceIndex index_;  // bytes to normal tokens
   WholeWordMemory whole_words_;
   std::array<Symbol, 256> byte_symbols_{};
-  std::vector<TokenId> replacement_;    // U+FFFD
+  std::vector<TokenId> replacement_;  // U+FFFD
   // Bytes of spellings that are no tokens, by symbol - token_count().
   std::unordered_map<std::string, Symbol> extra_symbols_;
 

@@ -70,11 +70,16 @@ TEST(BpeEncoder, ReplacesBytesWithoutAToken) {
   data.tokens[0x04] = "[gone]";
   data.token_types[0x04] = TokenType::unused;
   const auto tokenizer = make(data);
-  const auto ids = encode(*tokenizer, "a\x04" "b");
+  const auto ids = encode(*tokenizer,
+                          "a\x04"
+                          "b");
   EXPECT_EQ(ids, (Ids{'a', 0xEF, 0xBF, 0xBD, 'b'}));
   data.tokens[0xEF] = "[gone too]";
   data.token_types[0xEF] = TokenType::unused;
-  EXPECT_EQ(encode(*make(data), "a\x04" "b"), (Ids{'a', 'b'}));
+  EXPECT_EQ(encode(*make(data),
+                   "a\x04"
+                   "b"),
+            (Ids{'a', 'b'}));
 }
 
 TEST(BpeEncoder, InvertsForAnyBytes) {
@@ -83,7 +88,8 @@ TEST(BpeEncoder, InvertsForAnyBytes) {
     const auto tokenizer = make(small_bpe_vocabulary(pre));
     for (int round = 0; round < 300; ++round) {
       std::string text;
-      for (size_t i = random() % 60; i > 0; --i) text.push_back(static_cast<char>(random() % 3 == 0 ? random() : "hello wrd\n"[random() % 10]));
+      for (size_t i = random() % 60; i > 0; --i)
+        text.push_back(static_cast<char>(random() % 3 == 0 ? random() : "hello wrd\n"[random() % 10]));
       for (const bool parse_special : {false, true}) {
         const auto ids = tokenizer->encode(text, parse_special, false);
         ASSERT_EQ(decode_bytes(tokenizer->vocabulary(), ids, {.show_special = true}), text);

@@ -35,9 +35,9 @@ TEST(ByteMap, ReadsSpellings) {
   ASSERT_TRUE(append_spelled_bytes(spell(all), out));
   EXPECT_EQ(out, "kept" + all);
   out = "kept";
-  EXPECT_FALSE(append_spelled_bytes("ab c", out));          // a space is spelled otherwise
+  EXPECT_FALSE(append_spelled_bytes("ab c", out));            // a space is spelled otherwise
   EXPECT_FALSE(append_spelled_bytes("ab\xE2\x96\x81", out));  // ▁
-  EXPECT_FALSE(append_spelled_bytes("ab\xC4", out));         // half a character
+  EXPECT_FALSE(append_spelled_bytes("ab\xC4", out));          // half a character
   EXPECT_EQ(out, "kept");
 }
 

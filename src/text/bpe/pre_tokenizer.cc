@@ -68,8 +68,9 @@ class PreTokenizer::Pattern {
     if (code == nullptr) {
       PCRE2_UCHAR message[256];
       pcre2_get_error_message(error, message, sizeof message);
-      return base::Error{base::ErrorCode::internal, "pre-tokenizer pattern refused at byte " + std::to_string(error_at) +
-                                                        ": " + reinterpret_cast<const char*>(message)};
+      return base::Error{base::ErrorCode::internal, "pre-tokenizer pattern refused at byte " +
+                                                        std::to_string(error_at) + ": " +
+                                                        reinterpret_cast<const char*>(message)};
     }
     Pattern result;
     result.code_.reset(code);
@@ -93,7 +94,10 @@ class PreTokenizer::Pattern {
 class PreTokenizer::Run {
  public:
   Run(const std::vector<Pattern>& patterns, size_t text_bytes, Sink& sink)
-      : patterns_(patterns), sink_(sink), data_(pcre2_match_data_create(1, nullptr)), context_(pcre2_match_context_create(nullptr)) {
+      : patterns_(patterns),
+        sink_(sink),
+        data_(pcre2_match_data_create(1, nullptr)),
+        context_(pcre2_match_context_create(nullptr)) {
     if (context_) pcre2_set_match_limit(context_.get(), match_limit(text_bytes));
   }
 

@@ -30,15 +30,17 @@ constexpr std::string_view kGpt2[] = {TAKT_GPT2};
 
 constexpr std::string_view kDigitThenGpt2[] = {"\\p{N}", TAKT_GPT2};
 
-constexpr std::string_view kLlama3[] = {TAKT_ANY_CASE_CONTRACTIONS "|" TAKT_NOT_WORD
+constexpr std::string_view kLlama3[] = {TAKT_ANY_CASE_CONTRACTIONS
+                                        "|" TAKT_NOT_WORD
                                         "\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" TAKT_LINES_AND_SPACES};
 
-constexpr std::string_view kQwen2[] = {TAKT_ANY_CASE_CONTRACTIONS "|" TAKT_NOT_WORD
+constexpr std::string_view kQwen2[] = {TAKT_ANY_CASE_CONTRACTIONS
+                                       "|" TAKT_NOT_WORD
                                        "\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" TAKT_LINES_AND_SPACES};
 
 constexpr std::string_view kQwen35[] = {
     TAKT_ANY_CASE_CONTRACTIONS "|" TAKT_NOT_WORD
-    "[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" TAKT_LINES_AND_SPACES};
+                               "[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" TAKT_LINES_AND_SPACES};
 
 // "\s+$" of the original, with a look behind: without it every start inside a run of white space would be tried to the end.
 constexpr std::string_view kDeepseekLlm[] = {
@@ -66,8 +68,8 @@ constexpr std::string_view kDeepseekCoder[] = {"[\\r\\n]", "\\s?\\p{L}+", "\\s?\
 
 constexpr std::string_view kDeepseekV3[] = {
     "\\p{N}{1,3}", "[\\x{4E00}-\\x{9FA5}\\x{3040}-\\x{30FF}]+",
-    TAKT_ASCII_PUNCTUATION "[A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*|"
-    TAKT_LINES_AND_SPACES};
+    TAKT_ASCII_PUNCTUATION
+    "[A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*|" TAKT_LINES_AND_SPACES};
 
 constexpr std::string_view kFalcon[] = {"[\\p{P}$+<=>^~|`]+", TAKT_GPT2, "[0-9][0-9][0-9]"};
 
@@ -75,11 +77,11 @@ constexpr std::string_view kBloom[] = {TAKT_BLOOM};
 
 constexpr std::string_view kViking[] = {TAKT_BLOOM, "\\p{N}"};
 
-constexpr std::string_view kTekken[] = {TAKT_CASED_WORDS("")
-                                        "|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" TAKT_LINES_AND_SPACES};
+constexpr std::string_view kTekken[] = {
+    TAKT_CASED_WORDS("") "|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" TAKT_LINES_AND_SPACES};
 
-constexpr std::string_view kO200k[] = {TAKT_CASED_WORDS("(?:" TAKT_ANY_CASE_CONTRACTIONS ")?")
-                                       "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" TAKT_LINES_AND_SPACES};
+constexpr std::string_view kO200k[] = {TAKT_CASED_WORDS(
+    "(?:" TAKT_ANY_CASE_CONTRACTIONS ")?") "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" TAKT_LINES_AND_SPACES};
 
 struct Entry {
   std::string_view name;

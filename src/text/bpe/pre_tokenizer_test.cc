@@ -33,13 +33,16 @@ TEST(PreTokenizer, SplitsAsEachFamilyDoes) {
   EXPECT_EQ(split("gpt-2", text), (Pieces{"I", "'", "LL", " pay", " 1234", " it", "'s", " ", " x", "\n", "\n", "!?"}));
   EXPECT_EQ(split("smollm", text),
             (Pieces{"I", "'", "LL", " pay", " ", "1", "2", "3", "4", " it", "'s", " ", " x", "\n", "\n", "!?"}));
-  EXPECT_EQ(split("llama-bpe", text), (Pieces{"I", "'LL", " pay", " ", "123", "4", " it", "'s", " ", " x", "\n\n", "!?"}));
-  EXPECT_EQ(split("qwen2", text), (Pieces{"I", "'LL", " pay", " ", "1", "2", "3", "4", " it", "'s", " ", " x", "\n\n", "!?"}));
+  EXPECT_EQ(split("llama-bpe", text),
+            (Pieces{"I", "'LL", " pay", " ", "123", "4", " it", "'s", " ", " x", "\n\n", "!?"}));
+  EXPECT_EQ(split("qwen2", text),
+            (Pieces{"I", "'LL", " pay", " ", "1", "2", "3", "4", " it", "'s", " ", " x", "\n\n", "!?"}));
   EXPECT_EQ(split("deepseek-coder", text),
             (Pieces{"I", "'", "LL", " pay", " ", "1", "2", "3", "4", " it", "'", "s", " ", " x", "\n", "\n", "!?"}));
   EXPECT_EQ(split("deepseek-llm", text),
             (Pieces{"I", "'", "LL", " pay", " ", "1234", " it", "'", "s", " ", " x", "\n", "\n", "!?"}));
-  EXPECT_EQ(split("falcon", text), (Pieces{"I", "'", "LL", " pay", " ", "123", "4", " it", "'", "s", " ", " x", "\n\n", "!?"}));
+  EXPECT_EQ(split("falcon", text),
+            (Pieces{"I", "'", "LL", " pay", " ", "123", "4", " it", "'", "s", " ", " x", "\n\n", "!?"}));
   EXPECT_EQ(split("bloom", text), (Pieces{"I'LL", " pay", " 1234", " it's", " ", " x", "\n\n!?"}));
 }
 
@@ -51,11 +54,17 @@ TEST(PreTokenizer, KnowsCase) {
 
 TEST(PreTokenizer, KnowsScripts) {
   EXPECT_EQ(split("deepseek-v3", "ab漢字かな1234!x"), (Pieces{"ab", "漢字かな", "123", "4", "!x"}));
-  EXPECT_EQ(split("qwen35", "e\xCC\x81t"), (Pieces{"e\xCC\x81t"}));        // a combining mark stays with its letter
+  EXPECT_EQ(split("qwen35", "e\xCC\x81t"), (Pieces{"e\xCC\x81t"}));  // a combining mark stays with its letter
   EXPECT_EQ(split("qwen2", "e\xCC\x81t"), (Pieces{"e", "\xCC\x81t"}));
-  EXPECT_EQ(split("qwen2", "'\xC5\xBF"), (Pieces{"'\xC5\xBF"}));            // the long s is no contraction
-  EXPECT_EQ(split("gpt-2", "a\xC2\xA0\xE3\x80\x80" "b"), (Pieces{"a", "\xC2\xA0", "\xE3\x80\x80", "b"}));  // Unicode's spaces
-  EXPECT_EQ(split("gpt-2", "a \xE1\xA0\x8E" "b"), (Pieces{"a", " \xE1\xA0\x8E", "b"}));                    // U+180E is none
+  EXPECT_EQ(split("qwen2", "'\xC5\xBF"), (Pieces{"'\xC5\xBF"}));  // the long s is no contraction
+  EXPECT_EQ(split("gpt-2",
+                  "a\xC2\xA0\xE3\x80\x80"
+                  "b"),
+            (Pieces{"a", "\xC2\xA0", "\xE3\x80\x80", "b"}));  // Unicode's spaces
+  EXPECT_EQ(split("gpt-2",
+                  "a \xE1\xA0\x8E"
+                  "b"),
+            (Pieces{"a", " \xE1\xA0\x8E", "b"}));  // U+180E is none
 }
 
 TEST(PreTokenizer, KeepsBytesThatAreNotText) {
@@ -65,8 +74,9 @@ TEST(PreTokenizer, KeepsBytesThatAreNotText) {
 
 TEST(PreTokenizer, LosesNothing) {
   std::mt19937 random(7);
-  const std::string_view parts[] = {"a", "Z", "9", " ", "\n", "\r", "\t", "'s", "'LL", "é", "漢", "か", "!", "_", "\xFF", "\xE2\x82", "😀", "\u0301",
-                                    "\u00A0", "\u180E", std::string_view("\0", 1)};
+  const std::string_view parts[] = {"a",    "Z",        "9", " ",      "\n",     "\r",     "\t",
+                                    "'s",   "'LL",      "é", "漢",     "か",     "!",      "_",
+                                    "\xFF", "\xE2\x82", "😀", "\u0301", "\u00A0", "\u180E", std::string_view("\0", 1)};
   for (const std::string_view name : pre_tokenizer_names()) {
     const auto pre_tokenizer = PreTokenizer::create(**find_pre_tokenizer(name));
     ASSERT_TRUE(pre_tokenizer.ok()) << name << ": " << pre_tokenizer.error().message;
@@ -95,7 +105,8 @@ TEST(PreTokenizer, KeepsTheTextWhenTheEngineGivesUp) {
 }
 
 TEST(PreTokenizer, NoTablePatternReachesItsLimitOnAMegabyteOfOneKind) {
-  const std::string_view kinds[] = {" ", "\n", " \n", "\n ", "a", "A", "aA", "1", "!", "'", "'s", "\u0301", "漢", "\xFF", "\x01", "\u00A0"};
+  const std::string_view kinds[] = {" ", "\n", " \n", "\n ",    "a",  "A",    "aA",   "1",
+                                    "!", "'",  "'s",  "\u0301", "漢", "\xFF", "\x01", "\u00A0"};
   std::set<const std::string_view*> seen;  // many names share their patterns
   for (const std::string_view name : pre_tokenizer_names()) {
     const PreTokenizerSpec& spec = **find_pre_tokenizer(name);

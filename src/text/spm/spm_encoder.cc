@@ -31,7 +31,8 @@ void SpmEncoder::index_tokens() {
     if (type == TokenType::byte && vocabulary_->piece(id).size() == 1) {
       byte_tokens_[static_cast<uint8_t>(vocabulary_->piece(id)[0])] = id;
     }
-    if (type == TokenType::byte || type == TokenType::control || type == TokenType::unknown || spelling.empty()) continue;
+    if (type == TokenType::byte || type == TokenType::control || type == TokenType::unknown || spelling.empty())
+      continue;
     index_.add(spelling, id);
     for (size_t at = spelling.find(kSpace, 1); at != std::string_view::npos; at = spelling.find(kSpace, at + 1)) {
       is_joined_to_space_[static_cast<uint8_t>(spelling[at - 1])] = true;
@@ -73,7 +74,8 @@ size_t SpmEncoder::word_end(std::string_view text, size_t begin) const {
   return text.size();
 }
 
-void SpmEncoder::encode(std::string_view text, bool is_after_special, std::vector<TokenId>& out, EncodeWork& work) const {
+void SpmEncoder::encode(std::string_view text, bool is_after_special, std::vector<TokenId>& out,
+                        EncodeWork& work) const {
   if (text.empty()) return;
   const std::string escaped = escape(text, is_after_special);
   const std::string_view view = escaped;
@@ -104,8 +106,8 @@ void SpmEncoder::merge_piece(std::string_view piece, MergeScratch& scratch, Enco
     const Utf8Step step = next_utf8(piece.substr(at));
     const size_t size = step.kind == Utf8Step::Kind::valid ? step.size : 1;
     const auto id = index_.find(piece.substr(at, size));
-    scratch.symbols.push_back({static_cast<uint32_t>(at), static_cast<uint32_t>(size),
-                               id ? static_cast<uint32_t>(*id) : kNoSymbol});
+    scratch.symbols.push_back(
+        {static_cast<uint32_t>(at), static_cast<uint32_t>(size), id ? static_cast<uint32_t>(*id) : kNoSymbol});
     at += size;
   }
   const auto lookup = [this, piece](const MergeSymbol& left, const MergeSymbol& right) -> PairMerge {

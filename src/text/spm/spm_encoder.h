@@ -32,9 +32,9 @@ class SpmEncoder final : public TextEncoder {
   void append_symbols(const MergeScratch& scratch, std::string_view piece, std::vector<TokenId>& out) const;
 
   std::shared_ptr<const Vocabulary> vocabulary_;
-  PieceIndex index_;                  // spelling to token
+  PieceIndex index_;  // spelling to token
   WholeWordMemory whole_words_;
-  std::vector<uint32_t> ranks_;       // by token: position of its score in descending order; equal scores share one
+  std::vector<uint32_t> ranks_;  // by token: position of its score in descending order; equal scores share one
   std::array<TokenId, 256> byte_tokens_{};  // kNoToken where there is none
   // Whether some token has ▁ right behind this byte. Where it has not, no merge crosses from the byte to a ▁, so that the text may
   // be cut there: words stay short.

@@ -78,7 +78,8 @@ TEST(SpmEncoder, PutsASpaceBehindSpecialTokensAndDecodingTakesItAway) {
   data.add_space_prefix = false;
   const auto without = make(data);
   EXPECT_EQ(without->encode("hello", false, false), (Ids{id_of(*without, "hello")}));
-  EXPECT_EQ(decode(without->vocabulary(), without->encode(" hello", false, false), {.strip_space_prefix = true}), " hello");
+  EXPECT_EQ(decode(without->vocabulary(), without->encode(" hello", false, false), {.strip_space_prefix = true}),
+            " hello");
 }
 
 // All merges on the text as one piece, by the definition.
@@ -98,7 +99,9 @@ Ids encode_plainly(const Vocabulary& vocabulary, const std::string& escaped) {
     for (size_t i = 0; i + 1 < symbols.size(); ++i) {
       const auto found = ids.find(symbols[i] + symbols[i + 1]);
       if (found == ids.end()) continue;
-      if (best == symbols.size() || vocabulary.score(found->second) > vocabulary.score(ids[symbols[best] + symbols[best + 1]])) best = i;
+      if (best == symbols.size() ||
+          vocabulary.score(found->second) > vocabulary.score(ids[symbols[best] + symbols[best + 1]]))
+        best = i;
     }
     if (best == symbols.size()) break;
     symbols[best] += symbols[best + 1];

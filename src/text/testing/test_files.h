@@ -24,7 +24,8 @@ inline std::filesystem::path model_file(const std::string& name) {
   if (const char* cache = std::getenv("TAKT_CACHE")) return std::filesystem::path(cache) / "models" / (name + ".gguf");
   const char* xdg = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  const auto base = xdg != nullptr ? std::filesystem::path(xdg) : std::filesystem::path(home != nullptr ? home : "") / ".cache";
+  const auto base =
+      xdg != nullptr ? std::filesystem::path(xdg) : std::filesystem::path(home != nullptr ? home : "") / ".cache";
   return base / "takt" / "models" / (name + ".gguf");
 }
 
