@@ -1,4 +1,5 @@
 """tools/run_tests.py: what passes, fails, skips, crashes or hangs must be told apart, and the closing line must be last."""
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,7 @@ WHOLE_SKIPPED = r"[  PASSED  ] 0 tests.\n[  SKIPPED ] 1 test, listed below:\n[  
 WHOLE_FAILED = WHOLE_SKIPPED + r"[  FAILED  ] 1 test, listed below:\n[  FAILED  ] A.c\n\n 1 FAILED TEST\n"
 TAKT_CMAKE = (Path(__file__).resolve().parents[2] / "cmake/takt.cmake").read_text()
 # The very expression that takt_test(… WHOLE) uses.
-WHOLE_EXPRESSION = TAKT_CMAKE.split("SKIP_REGULAR_EXPRESSION ", 1)[1].split('")', 1)[0] + '"'
+WHOLE_EXPRESSION = re.search(r'SKIP_REGULAR_EXPRESSION ("(?:\\.|[^"\\])*")', TAKT_CMAKE).group(1)
 
 
 class RunTests(unittest.TestCase):
