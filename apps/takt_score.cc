@@ -1,6 +1,7 @@
 // `takt score`: the model's log-probabilities at every position of a given token sequence.
 #include <boost/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <future>

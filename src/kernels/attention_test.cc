@@ -1,6 +1,7 @@
 // Attention: every set against "portable" and prefill against decode bit for bit, all against "ref" within the error of f16 storage.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -2,6 +2,7 @@
 // against "ref" within a bound computed from the data.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/shared/row_decode.h"

@@ -1,5 +1,6 @@
 #include "golden/npz.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>

@@ -2,6 +2,7 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/string.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>

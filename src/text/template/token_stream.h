@@ -1,6 +1,7 @@
 // The parser's view of the tokens: one token ahead, and a second one where Jinja's grammar needs it.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <string_view>
