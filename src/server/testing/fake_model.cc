@@ -1,5 +1,6 @@
 #include "server/testing/fake_model.h"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>

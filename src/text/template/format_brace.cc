@@ -1,5 +1,7 @@
 #include "text/template/format_brace.h"
 
+#include <algorithm>
+
 #include "text/template/format_spec.h"
 #include "text/template/limits.h"
 #include "text/template/number_text.h"

@@ -1,4 +1,6 @@
 // Interpreter: macros, call blocks, recursive loops.
+#include <algorithm>
+
 #include "text/template/interpreter.h"
 #include "text/template/token_stream.h"
 #include "text/template/value_ops.h"
