@@ -118,16 +118,22 @@ void run(const Options& options) {
 void add_template_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("template", "Print what a chat template makes of a conversation, exactly");
-  command->add_option("MODEL_OR_JINJA_FILE", options->model, "A model's name, a GGUF file, or a file with a Jinja template")
+  command
+      ->add_option("MODEL_OR_JINJA_FILE", options->model,
+                   "A model's name, a GGUF file, or a file with a Jinja template")
       ->required();
   add_option(*command, "--messages", options->messages_path,
              "JSON file: a list of messages, or an object with \"messages\", \"tools\" and other variables")
       ->required();
   add_option(*command, "--tools", options->tools_path, "JSON file: a list of tools");
-  add_flag(*command, "--add-generation-prompt", options->add_generation_prompt, "End with the beginning of the assistant's turn");
-  CLI::Option* bos = add_option(*command, "--bos-token", options->bos_token, "Text of bos_token (default: the model's)");
-  CLI::Option* eos = add_option(*command, "--eos-token", options->eos_token, "Text of eos_token (default: the model's)");
-  add_option(*command, "--kwargs", options->kwargs, "JSON object of further variables, e.g. '{\"enable_thinking\": false}'");
+  add_flag(*command, "--add-generation-prompt", options->add_generation_prompt,
+           "End with the beginning of the assistant's turn");
+  CLI::Option* bos =
+      add_option(*command, "--bos-token", options->bos_token, "Text of bos_token (default: the model's)");
+  CLI::Option* eos =
+      add_option(*command, "--eos-token", options->eos_token, "Text of eos_token (default: the model's)");
+  add_option(*command, "--kwargs", options->kwargs,
+             "JSON object of further variables, e.g. '{\"enable_thinking\": false}'");
   command->footer(
       "Examples:\n"
       "  echo '[{\"role\": \"user\", \"content\": \"Hi\"}]' > m.json\n"

@@ -57,6 +57,7 @@ def main():
         f"// Written by tests/template/make_unicode_tables.py from Unicode {unicodedata.unidata_version}. Do not edit.",
         '#include "text/template/unicode_tables.h"',
         "",
+        "// clang-format off",
         "namespace takt::text::jinja {",
         "",
     ]

@@ -31,7 +31,8 @@ boost::json::object render(const boost::json::object& request) {
   const Parsed& parsed = parse(std::string(request.at("template").as_string()));
   if (!parsed) return failure(parsed.error());
   text::TemplateInputs inputs;
-  inputs.now.tm_year = 124, inputs.now.tm_mon = 6, inputs.now.tm_mday = 26, inputs.now.tm_wday = 5, inputs.now.tm_yday = 207;
+  inputs.now.tm_year = 124, inputs.now.tm_mon = 6, inputs.now.tm_mday = 26, inputs.now.tm_wday = 5,
+  inputs.now.tm_yday = 207;
   inputs.now.tm_hour = 9, inputs.now.tm_min = 5, inputs.now.tm_sec = 3;
   const auto variables = text::to_template_value(request.at("variables"));
   if (!variables) return failure(variables.error());

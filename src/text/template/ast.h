@@ -44,21 +44,40 @@ enum class CompareOperator : uint8_t { equal, not_equal, less, less_equal, great
 
 struct Expression {
   enum class Kind : uint8_t {
-    constant, name, namespace_target, tuple, list, dict,  // dict: items alternate key, value
-    attribute, item, slice,  // slice: items are start, stop, step (null: absent), only as the key of an item
-    call, filter, test, binary, negate, positive, logical_not, logical_and, logical_or, compare, concat, conditional
+    constant,
+    name,
+    namespace_target,
+    tuple,
+    list,
+    dict,  // dict: items alternate key, value
+    attribute,
+    item,
+    slice,  // slice: items are start, stop, step (null: absent), only as the key of an item
+    call,
+    filter,
+    test,
+    binary,
+    negate,
+    positive,
+    logical_not,
+    logical_and,
+    logical_or,
+    compare,
+    concat,
+    conditional
   };
   enum class Use : uint8_t { load, store, parameter };  // of a name
 
   Kind kind;
   int line;
-  int height = 1;              // of the tree below, so that its depth is bounded
+  int height = 1;  // of the tree below, so that its depth is bounded
   Use use = Use::load;
   BinaryOperator op = BinaryOperator::add;
-  std::string name;            // name, namespace_target, attribute, filter, test
-  std::string member;          // namespace_target: what stands after the dot
+  std::string name;    // name, namespace_target, attribute, filter, test
+  std::string member;  // namespace_target: what stands after the dot
   Value constant;
-  ExpressionPtr operand;       // attribute, item, call, filter (null in a filter block), test, unary, compare, conditional: its test
+  ExpressionPtr
+      operand;  // attribute, item, call, filter (null in a filter block), test, unary, compare, conditional: its test
   std::vector<ExpressionPtr> items;
   std::vector<CompareOperator> compare_operators;  // one per item
   std::unique_ptr<CallArguments> arguments;        // call, filter, test
@@ -80,7 +99,18 @@ struct MacroDefinition {
 
 struct Statement {
   enum class Kind : uint8_t {
-    output, for_loop, if_chain, macro, call_block, generation, filter_block, with, set, set_block, loop_break, loop_continue
+    output,
+    for_loop,
+    if_chain,
+    macro,
+    call_block,
+    generation,
+    filter_block,
+    with,
+    set,
+    set_block,
+    loop_break,
+    loop_continue
   };
   // One data or expression piece of an output statement.
   struct Piece {
@@ -94,19 +124,20 @@ struct Statement {
 
   Kind kind;
   int line;
-  std::vector<Piece> pieces;              // output
-  ExpressionPtr target, expression, test;  // for: target, iterable, filter; set: target, value; macro: target (its name);
-                                          // call_block: the call;
-                                          // filter_block and set_block: the filter
-  ExpressionPtr test_target;               // for with a filter: the target in the scope of the filter
+  std::vector<Piece> pieces;  // output
+  ExpressionPtr target, expression,
+      test;                   // for: target, iterable, filter; set: target, value; macro: target (its name);
+                              // call_block: the call;
+                              // filter_block and set_block: the filter
+  ExpressionPtr test_target;  // for with a filter: the target in the scope of the filter
   Body body, else_body;
-  bool recursive = false, extended = false;  // for: has a `loop` variable
-  std::vector<Branch> branches;              // if_chain
+  bool recursive = false, extended = false;    // for: has a `loop` variable
+  std::vector<Branch> branches;                // if_chain
   std::vector<ExpressionPtr> targets, values;  // with
-  std::unique_ptr<MacroDefinition> macro;    // macro, call_block, generation
-  Scope scope, else_scope, test_scope;       // for: of the body, the else branch, the filter
-  uint32_t loop_slot = 0;                    // for, when extended
-  uint32_t slot_count = 0;                   // for, when recursive: the loop is a function of its own
+  std::unique_ptr<MacroDefinition> macro;      // macro, call_block, generation
+  Scope scope, else_scope, test_scope;         // for: of the body, the else branch, the filter
+  uint32_t loop_slot = 0;                      // for, when extended
+  uint32_t slot_count = 0;                     // for, when recursive: the loop is a function of its own
 };
 
 struct TemplateTree {

@@ -10,7 +10,8 @@ namespace {
 std::string quoted(std::string_view text) { return repr(Value::string(std::string(text), Origin::template_source)); }
 
 Value unsafe(const Value& object, std::string_view name) {
-  return make_undefined("access to attribute " + quoted(name) + " of " + quoted(type_name(object)) + " object is unsafe.");
+  return make_undefined("access to attribute " + quoted(name) + " of " + quoted(type_name(object)) +
+                        " object is unsafe.");
 }
 
 // Every Python object has these; the sandbox hides them.

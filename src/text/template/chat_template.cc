@@ -117,7 +117,9 @@ base::Result<Rendered> ChatTemplate::render(const TemplateInputs& inputs) const 
 }
 
 bool ChatTemplate::mentions(std::string_view name) const {
-  const auto is_word = [](char c) { return c == '_' || (static_cast<unsigned char>(c) < 0x80 && jinja::is_word(static_cast<unsigned char>(c))); };
+  const auto is_word = [](char c) {
+    return c == '_' || (static_cast<unsigned char>(c) < 0x80 && jinja::is_word(static_cast<unsigned char>(c)));
+  };
   for (size_t at = source_.find(name); at != std::string::npos; at = source_.find(name, at + 1)) {
     const bool starts = at == 0 || !is_word(source_[at - 1]);
     const bool ends = at + name.size() >= source_.size() || !is_word(source_[at + name.size()]);

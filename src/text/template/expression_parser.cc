@@ -133,11 +133,16 @@ ExpressionPtr ExpressionParser::parse_multiplicative() {
   while (true) {
     const Token& token = stream_.current();
     BinaryOperator op;
-    if (token.is_operator("*")) op = BinaryOperator::multiply;
-    else if (token.is_operator("/")) op = BinaryOperator::divide;
-    else if (token.is_operator("//")) op = BinaryOperator::floor_divide;
-    else if (token.is_operator("%")) op = BinaryOperator::modulo;
-    else return left;
+    if (token.is_operator("*"))
+      op = BinaryOperator::multiply;
+    else if (token.is_operator("/"))
+      op = BinaryOperator::divide;
+    else if (token.is_operator("//"))
+      op = BinaryOperator::floor_divide;
+    else if (token.is_operator("%"))
+      op = BinaryOperator::modulo;
+    else
+      return left;
     stream_.take();
     left = pair(Kind::binary, std::move(left), parse_power(), line);
     left->op = op;

@@ -130,9 +130,10 @@ Value Interpreter::evaluate_call(const Expression& e, const Value* caller) {
 
 Value Interpreter::evaluate_filter(const Expression& e, const Value* block_text) {
   // A chain in a filter block nests: the innermost filter has no operand and takes the block's text.
-  const Value value = e.operand == nullptr                       ? *block_text
-                      : block_text != nullptr && e.operand->kind == Kind::filter ? evaluate_filter(*e.operand, block_text)
-                                                                 : evaluate(*e.operand);
+  const Value value = e.operand == nullptr ? *block_text
+                      : block_text != nullptr && e.operand->kind == Kind::filter
+                          ? evaluate_filter(*e.operand, block_text)
+                          : evaluate(*e.operand);
   Arguments arguments = evaluate_arguments(*e.arguments);
   line_ = e.line;
   return call_filter(e.name, value, arguments);

@@ -92,8 +92,9 @@ Value round_filter(Interpreter&, const Value& value, Arguments& arguments) {
 Value file_size_filter(Interpreter&, const Value& value, Arguments& arguments) {
   const BoundArguments bound("do_filesizeformat", arguments, {"binary"});
   require_defined(value);
-  const std::optional<double> parsed = value.is_string() ? parse_real(value.as_text().view())
-                                       : value.is_number() ? std::optional<double>(value.to_real()) : std::nullopt;
+  const std::optional<double> parsed = value.is_string()   ? parse_real(value.as_text().view())
+                                       : value.is_number() ? std::optional<double>(value.to_real())
+                                                           : std::nullopt;
   if (!parsed) fail("could not convert to float: " + repr(value));
   const double bytes = *parsed;
   const bool binary_units = bound.flag(0, false);

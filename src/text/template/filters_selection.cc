@@ -49,24 +49,27 @@ Value map_filter(Interpreter& interpreter, const Value& value, Arguments& argume
     const AttributePath path(*arguments.take_named("attribute"));
     const Value fallback = arguments.take_named("default").value_or(Value());
     if (!arguments.named.empty()) fail("Unexpected keyword argument '" + arguments.named[0].first + "'");
-    return make_iterator("generator", depth, [&interpreter, path, fallback, next = stream(value)]() -> std::optional<Value> {
-      const std::optional<Value> item = next();
-      if (!item) return std::nullopt;
-      Budget::step();
-      return path.of(interpreter, *item, &fallback);
-    });
+    return make_iterator("generator", depth,
+                         [&interpreter, path, fallback, next = stream(value)]() -> std::optional<Value> {
+                           const std::optional<Value> item = next();
+                           if (!item) return std::nullopt;
+                           Budget::step();
+                           return path.of(interpreter, *item, &fallback);
+                         });
   }
   if (arguments.positional.empty()) fail("map requires a filter argument");
   std::string name = name_argument(arguments.positional[0]);
   if (!is_filter(name)) fail("No filter named '" + name + "'.");
   arguments.positional.erase(arguments.positional.begin());
-  return make_iterator("generator", depth, [&interpreter, name = std::move(name), arguments, next = stream(value)]() -> std::optional<Value> {
-    const std::optional<Value> item = next();
-    if (!item) return std::nullopt;
-    Budget::step();
-    Arguments copy = arguments;
-    return interpreter.call_filter(name, *item, copy);
-  });
+  return make_iterator(
+      "generator", depth,
+      [&interpreter, name = std::move(name), arguments, next = stream(value)]() -> std::optional<Value> {
+        const std::optional<Value> item = next();
+        if (!item) return std::nullopt;
+        Budget::step();
+        Arguments copy = arguments;
+        return interpreter.call_filter(name, *item, copy);
+      });
 }
 
 // select, reject, selectattr, rejectattr.
@@ -86,16 +89,17 @@ Value select_filter(Interpreter& interpreter, const Value& value, Arguments& arg
     if (!is_test(test)) fail("No test named '" + test + "'.");
     arguments.positional.erase(arguments.positional.begin());
   }
-  return make_iterator("generator", depth, [&interpreter, path, test, arguments, next = stream(value)]() -> std::optional<Value> {
-    while (std::optional<Value> item = next()) {
-      Budget::step();
-      const Value subject = path.of(interpreter, *item);
-      Arguments copy = arguments;
-      const bool passes = test.empty() ? truthy(subject) : interpreter.call_test(test, subject, copy);
-      if (passes == keep) return item;
-    }
-    return std::nullopt;
-  });
+  return make_iterator(
+      "generator", depth, [&interpreter, path, test, arguments, next = stream(value)]() -> std::optional<Value> {
+        while (std::optional<Value> item = next()) {
+          Budget::step();
+          const Value subject = path.of(interpreter, *item);
+          Arguments copy = arguments;
+          const bool passes = test.empty() ? truthy(subject) : interpreter.call_test(test, subject, copy);
+          if (passes == keep) return item;
+        }
+        return std::nullopt;
+      });
 }
 
 Value unsupported_filter(Interpreter&, const Value&, Arguments&) {

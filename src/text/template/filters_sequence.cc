@@ -66,7 +66,8 @@ Value items_filter(Interpreter&, const Value& value, Arguments& arguments) {
   const BoundArguments none("do_items", arguments, {});
   if (value.is_undefined()) return make_iterator("generator", 0, [] { return std::optional<Value>(); });
   if (!value.is_dict()) fail("Can only get item pairs from a mapping.");
-  return make_iterator("generator", value.depth(), stream(Value::object(std::make_shared<DictView>(value, DictView::Part::items))));
+  return make_iterator("generator", value.depth(),
+                       stream(Value::object(std::make_shared<DictView>(value, DictView::Part::items))));
 }
 
 template <class Key>
@@ -93,9 +94,8 @@ Value dictsort_filter(Interpreter&, const Value& value, Arguments& arguments) {
   std::vector<Value> pairs;
   for (const auto& [key, member] : value.as_dict().entries()) pairs.push_back(Value::tuple({key, member}));
   const size_t position = by == "key" ? 0 : 1;
-  return Value::list(sorted(std::move(pairs), bound.flag(2, false), [&](const Value& pair) {
-    return folded(pair.items()[position], bound.flag(0, false));
-  }));
+  return Value::list(sorted(std::move(pairs), bound.flag(2, false),
+                            [&](const Value& pair) { return folded(pair.items()[position], bound.flag(0, false)); }));
 }
 
 Value sort_filter(Interpreter& interpreter, const Value& value, Arguments& arguments) {
@@ -118,17 +118,18 @@ Value unique_filter(Interpreter& interpreter, const Value& value, Arguments& arg
   const bool case_sensitive = bound.flag(0, false);
   AttributePath path = bound.given(1) ? AttributePath(bound[1]) : AttributePath();
   auto seen = std::make_shared<Dict>();
-  return make_iterator("generator", value.depth(), [&interpreter, case_sensitive, path = std::move(path), seen,
-                                                    next = stream(value)]() -> std::optional<Value> {
-    while (std::optional<Value> item = next()) {
-      Budget::step();
-      const Value key = folded(path.of(interpreter, *item), case_sensitive);
-      if (seen->find(key) != nullptr) continue;
-      seen->set(key, Value());
-      return item;
-    }
-    return std::nullopt;
-  });
+  return make_iterator(
+      "generator", value.depth(),
+      [&interpreter, case_sensitive, path = std::move(path), seen, next = stream(value)]() -> std::optional<Value> {
+        while (std::optional<Value> item = next()) {
+          Budget::step();
+          const Value key = folded(path.of(interpreter, *item), case_sensitive);
+          if (seen->find(key) != nullptr) continue;
+          seen->set(key, Value());
+          return item;
+        }
+        return std::nullopt;
+      });
 }
 
 template <Order better>
@@ -164,21 +165,22 @@ Value batch_filter(Interpreter&, const Value& value, Arguments& arguments) {
   const auto size = static_cast<size_t>(std::max<int64_t>(bound.integer(0, 1), 0));
   const Value fill = bound.value_or(1, {});
   return make_iterator("generator", std::max(value.depth(), fill.depth()),
-                       [size, fill, next = stream(value), pending = std::optional<Value>(), begun = false]() mutable -> std::optional<Value> {
-    if (!begun) pending = next();
-    begun = true;
-    if (!pending) return std::nullopt;
-    std::vector<Value> row;
-    for (; pending && (row.size() < size || row.empty()); pending = next()) {
-      Budget::step();
-      row.push_back(*pending);
-    }
-    if (!pending && !fill.is_none()) {
-      Budget::require(size * sizeof(Value));
-      while (row.size() < size) row.push_back(fill);
-    }
-    return Value::list(std::move(row));
-  });
+                       [size, fill, next = stream(value), pending = std::optional<Value>(),
+                        begun = false]() mutable -> std::optional<Value> {
+                         if (!begun) pending = next();
+                         begun = true;
+                         if (!pending) return std::nullopt;
+                         std::vector<Value> row;
+                         for (; pending && (row.size() < size || row.empty()); pending = next()) {
+                           Budget::step();
+                           row.push_back(*pending);
+                         }
+                         if (!pending && !fill.is_none()) {
+                           Budget::require(size * sizeof(Value));
+                           while (row.size() < size) row.push_back(fill);
+                         }
+                         return Value::list(std::move(row));
+                       });
 }
 
 Value slice_filter(Interpreter&, const Value& value, Arguments& arguments) {

@@ -52,7 +52,8 @@ Value title_filter(Interpreter&, const Value& value, Arguments& arguments) {
 Value replace_filter(Interpreter&, const Value& value, Arguments& arguments) {
   const BoundArguments bound("do_replace", arguments, {"old", "new", "count"}, 2);
   const Text old = to_text(bound[0]);
-  return Value::text(replace(to_text(value), old.view(), to_text(bound[1]), bound.given(2) ? bound.integer(2, -1) : -1));
+  return Value::text(
+      replace(to_text(value), old.view(), to_text(bound[1]), bound.given(2) ? bound.integer(2, -1) : -1));
 }
 
 Value escape_filter(Interpreter&, const Value& value, Arguments& arguments) {
@@ -173,8 +174,8 @@ Value urlencode_filter(Interpreter&, const Value& value, Arguments& arguments) {
     append_quoted(to_text(value), false, out);
     return Value::text(std::move(out));
   }
-  const std::vector<Value> items = to_vector(
-      value.is_dict() ? Value::object(std::make_shared<DictView>(value, DictView::Part::items)) : value);
+  const std::vector<Value> items =
+      to_vector(value.is_dict() ? Value::object(std::make_shared<DictView>(value, DictView::Part::items)) : value);
   for (size_t i = 0; i < items.size(); ++i) {
     const std::vector<Value> pair = to_vector(items[i]);
     if (pair.size() != 2) fail("urlencode needs pairs of key and value");

@@ -68,7 +68,8 @@ class BraceFormatter {
       const char conversion = view[at + 1];
       at += 2;
       if (at < end && view[at] != ':') fail("expected ':' after conversion specifier");
-      if (conversion == 's') value = to_string_value(value);
+      if (conversion == 's')
+        value = to_string_value(value);
       else if (conversion == 'r' || conversion == 'a') {
         value = Value::text(Text(repr(value), value.holds_user_text() ? Origin::user : Origin::template_source));
       } else {
@@ -98,8 +99,9 @@ class BraceFormatter {
         if (end == std::string_view::npos) fail("Missing ']' in format string");
         const std::string_view key = name.substr(at + 1, end - at - 1);
         if (key.empty()) fail("Empty attribute in format string");
-        value = interpreter_.get_item(value, all_digits(key) ? Value::integer(parse_integer(key, 10).value_or(0))
-                                                             : Value::string(std::string(key), Origin::template_source));
+        value =
+            interpreter_.get_item(value, all_digits(key) ? Value::integer(parse_integer(key, 10).value_or(0))
+                                                         : Value::string(std::string(key), Origin::template_source));
         at = end + 1;
       } else {
         fail("Only '.' or '[' may follow ']' in format field specifier");

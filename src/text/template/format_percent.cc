@@ -78,7 +78,8 @@ class PercentFormatter {
       return value.as_integer();
     }
     int64_t value = 0;
-    for (; peek() >= '0' && peek() <= '9'; ++at_) value = std::min<int64_t>(value * 10 + (peek() - '0'), int64_t{1} << 40);
+    for (; peek() >= '0' && peek() <= '9'; ++at_)
+      value = std::min<int64_t>(value * 10 + (peek() - '0'), int64_t{1} << 40);
     return value;
   }
 
@@ -89,12 +90,18 @@ class PercentFormatter {
     bool zero = false;
     for (;; ++at_) {
       const char c = peek();
-      if (c == '-') spec.align = '<';
-      else if (c == '+') spec.sign = '+';
-      else if (c == ' ') spec.sign = spec.sign == '+' ? '+' : ' ';
-      else if (c == '#') spec.alternate = true;
-      else if (c == '0') zero = true;
-      else break;
+      if (c == '-')
+        spec.align = '<';
+      else if (c == '+')
+        spec.sign = '+';
+      else if (c == ' ')
+        spec.sign = spec.sign == '+' ? '+' : ' ';
+      else if (c == '#')
+        spec.alternate = true;
+      else if (c == '0')
+        zero = true;
+      else
+        break;
     }
     spec.width = number_or_star();
     if (spec.width < 0) spec.align = '<', spec.width = -spec.width;
@@ -102,7 +109,8 @@ class PercentFormatter {
       ++at_;
       spec.precision = std::max<int64_t>(number_or_star(), 0);
     }
-    if (spec.width > kFormatWidthMax || spec.precision > kFormatPrecisionMax) fail("a format's width or precision is too large");
+    if (spec.width > kFormatWidthMax || spec.precision > kFormatPrecisionMax)
+      fail("a format's width or precision is too large");
     if (peek() == 'l' || peek() == 'h' || peek() == 'L') ++at_;
     const char type = peek();
     ++at_;
@@ -137,7 +145,8 @@ class PercentFormatter {
       if (!value.is_number()) fail("must be real number, not " + std::string(type_name(value)));
       spec.type = type;
       const double real = value.to_real();
-      append_number(lay_out_number(spec, std::signbit(real) && !std::isnan(real), "", real_digits(spec, std::fabs(real))));
+      append_number(
+          lay_out_number(spec, std::signbit(real) && !std::isnan(real), "", real_digits(spec, std::fabs(real))));
     } else {
       fail("unsupported format character '" + std::string(1, type) + "'");
     }
@@ -164,7 +173,8 @@ class PercentFormatter {
     }
     int64_t number = value.as_integer();
     if (value.is_real()) {
-      if (!std::isfinite(value.as_real()) || std::fabs(value.as_real()) >= 9.2e18) fail("cannot convert float to integer");
+      if (!std::isfinite(value.as_real()) || std::fabs(value.as_real()) >= 9.2e18)
+        fail("cannot convert float to integer");
       number = static_cast<int64_t>(value.as_real());
     }
     spec.type = decimal ? 'd' : type;

@@ -130,7 +130,8 @@ FormatSpec parse_format_spec(std::string_view text) {
   }
   if (at < text.size()) spec.type = text[at++];
   if (at != text.size()) fail("Invalid format specifier");
-  if (spec.width > kFormatWidthMax || spec.precision > kFormatPrecisionMax) fail("a format's width or precision is too large");
+  if (spec.width > kFormatWidthMax || spec.precision > kFormatPrecisionMax)
+    fail("a format's width or precision is too large");
   return spec;
 }
 
@@ -143,7 +144,8 @@ std::string lay_out_number(const FormatSpec& spec, bool negative, std::string pr
     // Zeros take part in the grouping.
     std::string bare = digits.substr(0, whole_end(digits));
     std::erase(bare, spec.grouping);
-    const std::string rest = digits.substr(whole_end(digits) == digits.size() ? digits.size() : digits.find_first_not_of("0123456789,_"));
+    const std::string rest =
+        digits.substr(whole_end(digits) == digits.size() ? digits.size() : digits.find_first_not_of("0123456789,_"));
     std::string grouped = digits;
     while (static_cast<int64_t>(head.size() + grouped.size()) < spec.width) {
       bare.insert(0, 1, '0');

@@ -11,8 +11,8 @@ namespace takt::text::jinja {
 
 struct FormatSpec {
   std::string fill = " ";
-  char align = '\0';     // '<' '>' '^' '='; 0: the type's own
-  char sign = '-';       // '-' only for negative numbers, '+' always, ' ' a space for positive ones
+  char align = '\0';  // '<' '>' '^' '='; 0: the type's own
+  char sign = '-';    // '-' only for negative numbers, '+' always, ' ' a space for positive ones
   bool alternate = false;
   char grouping = '\0';  // ',' or '_'
   int64_t width = 0;

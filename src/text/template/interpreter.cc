@@ -15,7 +15,12 @@ Activation::Activation(Activation* parent_, uint32_t slot_count) : parent(parent
 Activation::~Activation() { Budget::release(activation_bytes(slots.size())); }
 
 Interpreter::Interpreter(const TemplateTree& tree, const Dict& variables, const std::tm& now, const Limits& limits)
-    : tree_(tree), variables_(variables), now_(now), limits_(limits), root_(nullptr, tree.slot_count), current_(&root_) {}
+    : tree_(tree),
+      variables_(variables),
+      now_(now),
+      limits_(limits),
+      root_(nullptr, tree.slot_count),
+      current_(&root_) {}
 
 Interpreter::~Interpreter() {
   // Macros, activations and namespaces may form cycles and long chains: cut every link before anything is freed.
@@ -77,7 +82,9 @@ bool Interpreter::call_test(std::string_view name, const Value& value, Arguments
 }
 
 Interpreter::Running::Running(Interpreter& interpreter, Activation* parent, uint32_t slot_count)
-    : interpreter_(interpreter), caller_(interpreter.current_), activation_(std::make_unique<Activation>(parent, slot_count)) {
+    : interpreter_(interpreter),
+      caller_(interpreter.current_),
+      activation_(std::make_unique<Activation>(parent, slot_count)) {
   interpreter_.current_ = activation_.get();
 }
 

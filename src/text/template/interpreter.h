@@ -23,8 +23,7 @@ struct Activation {
 
 class Macro : public Object {
  public:
-  Macro(const MacroDefinition& code, Activation* around)
-      : Object(ObjectType::macro), definition(code), home(around) {}
+  Macro(const MacroDefinition& code, Activation* around) : Object(ObjectType::macro), definition(code), home(around) {}
   std::string_view python_type() const override { return "Macro"; }
   std::string describe() override;
   const MacroDefinition& definition;
@@ -133,8 +132,8 @@ class Interpreter {
   const Limits limits_;
   Activation root_;
   Activation* current_;
-  std::vector<std::unique_ptr<Activation>> kept_;        // captured activations whose functions have returned
-  std::vector<std::shared_ptr<Object>> namespaces_;      // emptied at the end: they may refer to each other
+  std::vector<std::unique_ptr<Activation>> kept_;    // captured activations whose functions have returned
+  std::vector<std::shared_ptr<Object>> namespaces_;  // emptied at the end: they may refer to each other
   Text* out_ = nullptr;
   size_t open_output_bytes_ = 0;  // in all buffers being written
   int depth_ = 0;
@@ -154,7 +153,8 @@ class Interpreter::Running {
 
 class Interpreter::Capture {
  public:
-  explicit Capture(Interpreter& interpreter) : interpreter_(interpreter), outer_(interpreter.out_), open_before_(interpreter.open_output_bytes_) {
+  explicit Capture(Interpreter& interpreter)
+      : interpreter_(interpreter), outer_(interpreter.out_), open_before_(interpreter.open_output_bytes_) {
     interpreter_.out_ = &text_;
   }
   ~Capture() {

@@ -79,7 +79,8 @@ class Lexer {
   }
 
   bool find_opening(Opening& found) const {
-    for (size_t i = text_.find('{', at_); i != std::string_view::npos && i + 1 < text_.size(); i = text_.find('{', i + 1)) {
+    for (size_t i = text_.find('{', at_); i != std::string_view::npos && i + 1 < text_.size();
+         i = text_.find('{', i + 1)) {
       const char kind = text_[i + 1];
       if (kind != '{' && kind != '%' && kind != '#') continue;
       found = {i, i + 2, kind, '\0'};
@@ -187,7 +188,9 @@ class Lexer {
   void lex_expression(bool is_variable) {
     open_.clear();
     while (at_ < text_.size()) {
-      const size_t end = !open_.empty() ? std::string_view::npos : is_variable ? variable_end(at_) : closing_end(at_, "%}");
+      const size_t end = !open_.empty() ? std::string_view::npos
+                         : is_variable  ? variable_end(at_)
+                                        : closing_end(at_, "%}");
       if (end != std::string_view::npos) {
         push(is_variable ? TokenType::variable_end : TokenType::block_end, "");
         close(end);
@@ -217,7 +220,9 @@ class Lexer {
     for (size_t i = from; i < text_.size(); ++i) {
       const char c = text_[i];
       if (c == '_' && i > from && text_[i - 1] != '_') continue;
-      const int value = is_digit_char(c) ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : 99;
+      const int value = is_digit_char(c)                         ? c - '0'
+                        : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
+                                                                 : 99;
       if (value >= base) break;
       end = i + 1;
     }
@@ -264,7 +269,8 @@ class Lexer {
   void lex_string(char quote) {
     size_t end = at_ + 1;
     while (end < text_.size() && text_[end] != quote) end += text_[end] == '\\' ? 2 : 1;
-    if (end >= text_.size()) fail("unexpected char " + std::string(quote == '"' ? "'\"'" : "\"'\"") + ": the string does not end", line_);
+    if (end >= text_.size())
+      fail("unexpected char " + std::string(quote == '"' ? "'\"'" : "\"'\"") + ": the string does not end", line_);
     push(TokenType::string, unescape_string_literal(text_.substr(at_ + 1, end - at_ - 1), line_));
     advance_to(end + 1);
   }

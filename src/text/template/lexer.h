@@ -11,7 +11,17 @@
 namespace takt::text::jinja {
 
 enum class TokenType : uint8_t {
-  data, variable_begin, variable_end, block_begin, block_end, name, string, integer, real, operator_token, end
+  data,
+  variable_begin,
+  variable_end,
+  block_begin,
+  block_end,
+  name,
+  string,
+  integer,
+  real,
+  operator_token,
+  end
 };
 
 struct Token {

@@ -16,16 +16,16 @@ struct Limits {
   uint64_t steps = 50'000'000;
 };
 
-constexpr int kParseDepthMax = 200;      // nesting of expressions and statements in the source
-constexpr int kEvaluateDepthMax = 1000;  // nested evaluation steps; a macro call uses about eight
-constexpr int kValueDepthMax = 100;      // containers within containers
+constexpr int kParseDepthMax = 200;           // nesting of expressions and statements in the source
+constexpr int kEvaluateDepthMax = 1000;       // nested evaluation steps; a macro call uses about eight
+constexpr int kValueDepthMax = 100;           // containers within containers
 constexpr int64_t kRangeLengthMax = 100'000;  // the sandbox's own bound in Python
 
 // Internal to text/template: thrown where a template fails, caught where ChatTemplate returns a Result.
 struct TemplateFailure {
   std::string message;
-  int line = 0;             // 0: unknown as yet; the innermost statement or expression fills it in
-  bool raised = false;      // by raise_exception(): the message is the template's own and stays as it is
+  int line = 0;         // 0: unknown as yet; the innermost statement or expression fills it in
+  bool raised = false;  // by raise_exception(): the message is the template's own and stays as it is
 };
 
 [[noreturn]] void fail(std::string message, int line = 0);

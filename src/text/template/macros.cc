@@ -62,7 +62,8 @@ void Interpreter::bind_parameters(const MacroDefinition& definition, Arguments& 
     fail("macro " + quoted(definition.name) + " takes no keyword argument " + quoted(arguments.named[0].first));
   }
   if (definition.uses_varargs) {
-    std::vector<Value> rest(arguments.positional.begin() + static_cast<std::ptrdiff_t>(positional), arguments.positional.end());
+    std::vector<Value> rest(arguments.positional.begin() + static_cast<std::ptrdiff_t>(positional),
+                            arguments.positional.end());
     slots[definition.varargs_slot] = Value::tuple(std::move(rest));
   } else if (arguments.positional.size() > count) {
     fail("macro " + quoted(definition.name) + " takes not more than " + std::to_string(count) + " argument(s)");
@@ -105,7 +106,9 @@ Value Interpreter::call_loop(Loop& loop, Arguments& arguments) {
 Loop::Loop(Value sized, int held_depth, Iterator::Next next, int64_t depth0_)
     : Object(ObjectType::loop, held_depth + 1), depth0(depth0_), sized_(std::move(sized)), next_(std::move(next)) {}
 
-std::string Loop::describe() { return "<LoopContext " + std::to_string(index0 + 1) + "/" + std::to_string(length()) + ">"; }
+std::string Loop::describe() {
+  return "<LoopContext " + std::to_string(index0 + 1) + "/" + std::to_string(length()) + ">";
+}
 
 const std::optional<Value>& Loop::peek() {
   if (!peeked_) {

@@ -14,12 +14,14 @@ using Names = std::initializer_list<std::string_view>;
 bool one_of(std::string_view name, Names names) { return std::find(names.begin(), names.end(), name) != names.end(); }
 
 bool is_string_method(std::string_view name) {
-  return one_of(name, {"capitalize", "casefold", "center", "count", "encode", "endswith", "expandtabs", "find", "format",
-                       "format_map", "index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "isidentifier",
-                       "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper", "join", "ljust", "lower",
-                       "lstrip", "maketrans", "partition", "removeprefix", "removesuffix", "replace", "rfind", "rindex",
-                       "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip",
-                       "swapcase", "title", "translate", "upper", "zfill"});
+  return one_of(name,
+                {"capitalize", "casefold",     "center",       "count",   "encode",     "endswith",    "expandtabs",
+                 "find",       "format",       "format_map",   "index",   "isalnum",    "isalpha",     "isascii",
+                 "isdecimal",  "isdigit",      "isidentifier", "islower", "isnumeric",  "isprintable", "isspace",
+                 "istitle",    "isupper",      "join",         "ljust",   "lower",      "lstrip",      "maketrans",
+                 "partition",  "removeprefix", "removesuffix", "replace", "rfind",      "rindex",      "rjust",
+                 "rpartition", "rsplit",       "rstrip",       "split",   "splitlines", "startswith",  "strip",
+                 "swapcase",   "title",        "translate",    "upper",   "zfill"});
 }
 
 bool is_object_method(ObjectType type, std::string_view name) {
@@ -95,7 +97,8 @@ Value call_number_method(const Value& self, std::string_view name) {
   }
   if (name == "conjugate") return self;
   if (name == "bit_length") {
-    uint64_t magnitude = self.as_integer() < 0 ? -static_cast<uint64_t>(self.as_integer()) : static_cast<uint64_t>(self.as_integer());
+    uint64_t magnitude =
+        self.as_integer() < 0 ? -static_cast<uint64_t>(self.as_integer()) : static_cast<uint64_t>(self.as_integer());
     int64_t bits = 0;
     for (; magnitude != 0; magnitude >>= 1) ++bits;
     return Value::integer(bits);
@@ -109,12 +112,15 @@ bool has_method(const Value& object, std::string_view name) {
   switch (object.kind()) {
     case Value::Kind::string: return is_string_method(name);
     case Value::Kind::list:
-      return one_of(name, {"append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"});
+      return one_of(
+          name, {"append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"});
     case Value::Kind::tuple: return one_of(name, {"count", "index"});
     case Value::Kind::dict:
-      return one_of(name, {"clear", "copy", "fromkeys", "get", "items", "keys", "pop", "popitem", "setdefault", "update", "values"});
+      return one_of(name, {"clear", "copy", "fromkeys", "get", "items", "keys", "pop", "popitem", "setdefault",
+                           "update", "values"});
     case Value::Kind::boolean:
-    case Value::Kind::integer: return one_of(name, {"as_integer_ratio", "bit_count", "bit_length", "conjugate", "to_bytes", "from_bytes"});
+    case Value::Kind::integer:
+      return one_of(name, {"as_integer_ratio", "bit_count", "bit_length", "conjugate", "to_bytes", "from_bytes"});
     case Value::Kind::real: return one_of(name, {"as_integer_ratio", "conjugate", "fromhex", "hex", "is_integer"});
     case Value::Kind::object: return is_object_method(object.as_object()->type(), name);
     default: return false;
@@ -122,7 +128,8 @@ bool has_method(const Value& object, std::string_view name) {
 }
 
 bool is_mutator(const Value& object, std::string_view name) {
-  if (object.is_list()) return one_of(name, {"append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove"});
+  if (object.is_list())
+    return one_of(name, {"append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove"});
   return object.is_dict() && one_of(name, {"clear", "pop", "popitem", "setdefault", "update"});
 }
 
@@ -144,8 +151,8 @@ Value call_method(Interpreter& interpreter, const BoundMethod& method, Arguments
   }
 }
 
-BoundArguments::BoundArguments(std::string_view function, Arguments& arguments, std::initializer_list<std::string_view> names,
-                               size_t required)
+BoundArguments::BoundArguments(std::string_view function, Arguments& arguments,
+                               std::initializer_list<std::string_view> names, size_t required)
     : values_(names.size(), nullptr) {
   const std::string called = std::string(function) + "()";
   if (arguments.positional.size() > names.size()) {

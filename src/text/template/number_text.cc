@@ -79,8 +79,10 @@ std::string repr_real(double value) {
     return result + (magnitude < 10 ? "0" : "") + std::to_string(magnitude);
   }
   if (exponent < 0) return result + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
-  if (count <= exponent + 1) return result + digits + std::string(static_cast<size_t>(exponent + 1 - count), '0') + ".0";
-  return result + digits.substr(0, static_cast<size_t>(exponent) + 1) + "." + digits.substr(static_cast<size_t>(exponent) + 1);
+  if (count <= exponent + 1)
+    return result + digits + std::string(static_cast<size_t>(exponent + 1 - count), '0') + ".0";
+  return result + digits.substr(0, static_cast<size_t>(exponent) + 1) + "." +
+         digits.substr(static_cast<size_t>(exponent) + 1);
 }
 
 std::optional<int64_t> parse_integer(std::string_view text, int base) {
@@ -140,8 +142,9 @@ std::optional<double> parse_real(std::string_view text) {
 }
 
 std::string format_real(double value, char conversion, int precision, bool alternate) {
-  const char format[] = {'%', alternate ? '#' : '.', alternate ? '.' : '*', alternate ? '*' : conversion,
-                         alternate ? conversion : '\0', '\0'};
+  const char format[] = {
+      '%', alternate ? '#' : '.', alternate ? '.' : '*', alternate ? '*' : conversion, alternate ? conversion : '\0',
+      '\0'};
   const int size = std::snprintf(nullptr, 0, format, precision, value);
   std::string text(static_cast<size_t>(std::max(size, 0)) + 1, '\0');
   std::snprintf(text.data(), text.size(), format, precision, value);

@@ -23,9 +23,7 @@ std::string described(const Value& object) {
   return std::string(type_name(object)) + " object";
 }
 
-std::string quoted(std::string_view text) {
-  return repr(Value::string(std::string(text), Origin::template_source));
-}
+std::string quoted(std::string_view text) { return repr(Value::string(std::string(text), Origin::template_source)); }
 
 }  // namespace
 

@@ -24,7 +24,17 @@ struct Arguments {
 };
 
 enum class ObjectType {
-  undefined, namespace_object, macro, loop, range, iterator, dict_view, bound_method, function, cycler, joiner
+  undefined,
+  namespace_object,
+  macro,
+  loop,
+  range,
+  iterator,
+  dict_view,
+  bound_method,
+  function,
+  cycler,
+  joiner
 };
 
 class Object : public Rep {

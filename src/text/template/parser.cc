@@ -56,7 +56,8 @@ class StatementParser {
         stream_.expect(TokenType::block_end, "end of statement block");
       }
     }
-    if (ends.size() > 0) fail("Unexpected end of template. Jinja was looking for " + listed(ends) + ".", stream_.line());
+    if (ends.size() > 0)
+      fail("Unexpected end of template. Jinja was looking for " + listed(ends) + ".", stream_.line());
     return body;
   }
 

@@ -168,8 +168,10 @@ ExpressionPtr ExpressionParser::parse_target(bool with_namespace, std::string_vi
   const int line = stream_.line();
   ExpressionPtr target = parse_tuple_of_targets(with_namespace, stop_name);
   const auto mark = [&](Expression& node) {
-    if (node.kind == Kind::name) node.use = Expression::Use::store;
-    else if (node.kind != Kind::namespace_target) fail("can't assign to this expression", line);
+    if (node.kind == Kind::name)
+      node.use = Expression::Use::store;
+    else if (node.kind != Kind::namespace_target)
+      fail("can't assign to this expression", line);
   };
   if (target->kind != Kind::tuple) {
     mark(*target);
@@ -180,8 +182,10 @@ ExpressionPtr ExpressionParser::parse_target(bool with_namespace, std::string_vi
     Expression* const node = pending.back();
     pending.pop_back();
     for (const ExpressionPtr& item : node->items) {
-      if (item->kind == Kind::tuple) pending.push_back(item.get());
-      else mark(*item);
+      if (item->kind == Kind::tuple)
+        pending.push_back(item.get());
+      else
+        mark(*item);
     }
   }
   return target;

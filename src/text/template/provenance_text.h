@@ -53,7 +53,9 @@ class Text {
   size_t flip_count() const { return flips_.size(); }
 
  private:
-  Origin flipped(size_t flip_count) const { return (flip_count % 2 != 0) != bool(first_) ? Origin::user : Origin::template_source; }
+  Origin flipped(size_t flip_count) const {
+    return (flip_count % 2 != 0) != bool(first_) ? Origin::user : Origin::template_source;
+  }
   Origin last() const { return flipped(flips_.size()); }
 
   std::string bytes_;

@@ -126,12 +126,12 @@ class Resolver {
     if (e.kind == Expression::Kind::name || e.kind == Expression::Kind::namespace_target) {
       e.slot = symbols.resolve(e.name);
     }
-    if (!soft && e.kind == Expression::Kind::filter && !is_filter(e.name)) fail("No filter named '" + e.name + "'.", e.line);
+    if (!soft && e.kind == Expression::Kind::filter && !is_filter(e.name))
+      fail("No filter named '" + e.name + "'.", e.line);
     if (!soft && e.kind == Expression::Kind::test && !is_test(e.name)) fail("No test named '" + e.name + "'.", e.line);
     const bool inner_soft = soft || e.kind == Expression::Kind::conditional;
-    for_each_child(e, [&](const Expression& child) {
-      resolve_expression(const_cast<Expression&>(child), symbols, inner_soft);
-    });
+    for_each_child(
+        e, [&](const Expression& child) { resolve_expression(const_cast<Expression&>(child), symbols, inner_soft); });
   }
 
   void resolve_statement(Statement& s, Symbols& symbols, Place place) {
@@ -166,7 +166,8 @@ class Resolver {
       case Kind::with: resolve_with(s, symbols, place); break;
       case Kind::loop_break:
       case Kind::loop_continue:
-        if (!place.in_loop) fail(s.kind == Kind::loop_break ? "'break' outside loop" : "'continue' not properly in loop", s.line);
+        if (!place.in_loop)
+          fail(s.kind == Kind::loop_break ? "'break' outside loop" : "'continue' not properly in loop", s.line);
         break;
     }
   }
@@ -261,8 +262,10 @@ class Resolver {
       const size_t without_default = macro.parameters.size() - macro.defaults.size();
       for (size_t i = 0; i < without_default; ++i) {
         if (macro.parameters[i]->name != "caller") continue;
-        fail("When defining macros or call blocks the special \"caller\" argument must be omitted or be given a default.",
-             line);
+        fail(
+            "When defining macros or call blocks the special \"caller\" argument must be omitted or be given a "
+            "default.",
+            line);
       }
       macro.uses_caller = true;
     } else if (used.contains("caller")) {

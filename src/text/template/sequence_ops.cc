@@ -34,14 +34,14 @@ SliceBounds slice_bounds(int64_t size, const Value& start, const Value& stop, co
   const int64_t to = clamp_index(stop, size, low, high, by < 0 ? low : high);
   const int64_t distance = by < 0 ? from - to : to - from;
   const uint64_t stride = by < 0 ? -static_cast<uint64_t>(by) : static_cast<uint64_t>(by);
-  const int64_t count =
-      distance <= 0 ? 0 : static_cast<int64_t>((static_cast<uint64_t>(distance) - 1) / stride) + 1;
+  const int64_t count = distance <= 0 ? 0 : static_cast<int64_t>((static_cast<uint64_t>(distance) - 1) / stride) + 1;
   return {from, by, count};
 }
 
 // Positions stay inside the sequence, so the product cannot overflow except after the last item, which is not used.
 int64_t position(const SliceBounds& bounds, int64_t i) {
-  return static_cast<int64_t>(static_cast<uint64_t>(bounds.start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(bounds.step));
+  return static_cast<int64_t>(static_cast<uint64_t>(bounds.start) +
+                              static_cast<uint64_t>(i) * static_cast<uint64_t>(bounds.step));
 }
 
 Value slice_text(const Value& string, const SliceBounds& bounds) {
@@ -199,7 +199,8 @@ Value slice(const Value& object, const Value& start, const Value& stop, const Va
     Budget::work(static_cast<size_t>(bounds.count) * sizeof(Value));
     std::vector<Value> items;
     items.reserve(static_cast<size_t>(bounds.count));
-    for (int64_t i = 0; i < bounds.count; ++i) items.push_back(object.items()[static_cast<size_t>(position(bounds, i))]);
+    for (int64_t i = 0; i < bounds.count; ++i)
+      items.push_back(object.items()[static_cast<size_t>(position(bounds, i))]);
     return object.is_tuple() ? Value::tuple(std::move(items)) : Value::list(std::move(items));
   }
   if (const auto* const range = object_cast<Range>(object, ObjectType::range)) {

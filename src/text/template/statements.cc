@@ -62,8 +62,10 @@ void Interpreter::emit(const Text& text) {
 
 void Interpreter::execute_output(const Statement& s) {
   for (const Statement::Piece& piece : s.pieces) {
-    if (piece.expression) emit(to_text(evaluate(*piece.expression)));
-    else emit(piece.data);
+    if (piece.expression)
+      emit(to_text(evaluate(*piece.expression)));
+    else
+      emit(piece.data);
   }
 }
 
@@ -200,7 +202,8 @@ void Interpreter::unpack(const Expression& target, const Value& value) {
   });
   if (items.size() > expected) fail("too many values to unpack (expected " + std::to_string(expected) + ")");
   if (items.size() < expected) {
-    fail("not enough values to unpack (expected " + std::to_string(expected) + ", got " + std::to_string(items.size()) + ")");
+    fail("not enough values to unpack (expected " + std::to_string(expected) + ", got " + std::to_string(items.size()) +
+         ")");
   }
   for (size_t i = 0; i < expected; ++i) assign(*target.items[i], items[i]);
 }

@@ -94,7 +94,9 @@ Value find_method(const Value& self, Arguments& arguments) {
   const std::string_view needle = require_text(bound[0], "find() argument 1").view();
   const std::string_view view = part.as_text().view();
   Budget::work(view.size());
-  const size_t at = start > require_length(self) ? std::string_view::npos : from_left ? view.find(needle) : view.rfind(needle);
+  const size_t at = start > require_length(self) ? std::string_view::npos
+                    : from_left                  ? view.find(needle)
+                                                 : view.rfind(needle);
   if (at == std::string_view::npos) {
     if (must_exist) fail("substring not found");
     return Value::integer(-1);
@@ -131,7 +133,8 @@ Value join_method(const Value& self, Arguments& arguments) {
   std::vector<Text> parts;
   iterate(bound[0], [&](const Value& item) {
     if (!self.is_markup() && !item.is_string()) {
-      fail("sequence item " + std::to_string(parts.size()) + ": expected str instance, " + std::string(type_name(item)) + " found");
+      fail("sequence item " + std::to_string(parts.size()) + ": expected str instance, " +
+           std::string(type_name(item)) + " found");
     }
     parts.push_back(self.is_markup() ? escaped(item) : item.as_text());
     return true;
@@ -155,7 +158,9 @@ Value pad_method(const Value& self, Arguments& arguments) {
   if (width <= size) return self;
   const int64_t space = width - size;
   // str.center puts the odd space to the left when the width is odd as well.
-  const int64_t left = justify == Justify::left ? 0 : justify == Justify::right ? space : space / 2 + (space & width & 1);
+  const int64_t left = justify == Justify::left    ? 0
+                       : justify == Justify::right ? space
+                                                   : space / 2 + (space & width & 1);
   return make_text(pad(self.as_text(), left, space - left, fill), self);
 }
 
@@ -238,7 +243,9 @@ Value istitle_method(const Value& self, Arguments& arguments) {
   return Value::boolean(found);
 }
 
-bool is_alphanumeric(uint32_t code) { return is_alphabetic(code) || is_decimal(code) || is_digit(code) || is_numeric(code); }
+bool is_alphanumeric(uint32_t code) {
+  return is_alphabetic(code) || is_decimal(code) || is_digit(code) || is_numeric(code);
+}
 bool is_ascii(uint32_t code) { return code < 0x80; }
 
 Value isascii_method(const Value& self, Arguments& arguments) {
@@ -250,23 +257,46 @@ Value isprintable_method(const Value& self, Arguments& arguments) {
 }
 
 const std::unordered_map<std::string_view, Method>& methods() {
-  static const std::unordered_map<std::string_view, Method> table = {
-      {"capitalize", mapped<capitalize>}, {"casefold", mapped<lower>}, {"lower", mapped<lower>},
-      {"swapcase", mapped<swap_case>}, {"title", mapped<title>}, {"upper", mapped<upper>},
-      {"strip", stripped<true, true>}, {"lstrip", stripped<true, false>}, {"rstrip", stripped<false, true>},
-      {"split", split_method<split>}, {"rsplit", split_method<split_from_right>}, {"splitlines", splitlines_method},
-      {"startswith", affix_method<true>}, {"endswith", affix_method<false>},
-      {"find", find_method<true, false>}, {"rfind", find_method<false, false>},
-      {"index", find_method<true, true>}, {"rindex", find_method<false, true>},
-      {"count", count_method}, {"replace", replace_method}, {"join", join_method},
-      {"ljust", pad_method<Justify::left>}, {"rjust", pad_method<Justify::right>}, {"center", pad_method<Justify::center>},
-      {"zfill", zfill_method}, {"partition", partition_method<true>}, {"rpartition", partition_method<false>},
-      {"removeprefix", remove_affix_method<true>}, {"removesuffix", remove_affix_method<false>},
-      {"isalnum", all_characters<is_alphanumeric>}, {"isalpha", all_characters<is_alphabetic>},
-      {"isascii", isascii_method}, {"isdecimal", all_characters<is_decimal>}, {"isdigit", all_characters<is_digit>},
-      {"isnumeric", all_characters<is_numeric>}, {"isprintable", isprintable_method},
-      {"isspace", all_characters<is_space>}, {"islower", single_case<true>}, {"isupper", single_case<false>},
-      {"istitle", istitle_method}};
+  static const std::unordered_map<std::string_view, Method> table = {{"capitalize", mapped<capitalize>},
+                                                                     {"casefold", mapped<lower>},
+                                                                     {"lower", mapped<lower>},
+                                                                     {"swapcase", mapped<swap_case>},
+                                                                     {"title", mapped<title>},
+                                                                     {"upper", mapped<upper>},
+                                                                     {"strip", stripped<true, true>},
+                                                                     {"lstrip", stripped<true, false>},
+                                                                     {"rstrip", stripped<false, true>},
+                                                                     {"split", split_method<split>},
+                                                                     {"rsplit", split_method<split_from_right>},
+                                                                     {"splitlines", splitlines_method},
+                                                                     {"startswith", affix_method<true>},
+                                                                     {"endswith", affix_method<false>},
+                                                                     {"find", find_method<true, false>},
+                                                                     {"rfind", find_method<false, false>},
+                                                                     {"index", find_method<true, true>},
+                                                                     {"rindex", find_method<false, true>},
+                                                                     {"count", count_method},
+                                                                     {"replace", replace_method},
+                                                                     {"join", join_method},
+                                                                     {"ljust", pad_method<Justify::left>},
+                                                                     {"rjust", pad_method<Justify::right>},
+                                                                     {"center", pad_method<Justify::center>},
+                                                                     {"zfill", zfill_method},
+                                                                     {"partition", partition_method<true>},
+                                                                     {"rpartition", partition_method<false>},
+                                                                     {"removeprefix", remove_affix_method<true>},
+                                                                     {"removesuffix", remove_affix_method<false>},
+                                                                     {"isalnum", all_characters<is_alphanumeric>},
+                                                                     {"isalpha", all_characters<is_alphabetic>},
+                                                                     {"isascii", isascii_method},
+                                                                     {"isdecimal", all_characters<is_decimal>},
+                                                                     {"isdigit", all_characters<is_digit>},
+                                                                     {"isnumeric", all_characters<is_numeric>},
+                                                                     {"isprintable", isprintable_method},
+                                                                     {"isspace", all_characters<is_space>},
+                                                                     {"islower", single_case<true>},
+                                                                     {"isupper", single_case<false>},
+                                                                     {"istitle", istitle_method}};
   return table;
 }
 

@@ -23,7 +23,7 @@ Text join(const Text& separator, const std::vector<Text>& parts);
 
 Text upper(const Text& text);
 Text lower(const Text& text);
-Text title(const Text& text);       // str.title
+Text title(const Text& text);  // str.title
 Text capitalize(const Text& text);
 Text swap_case(const Text& text);
 Text pad(const Text& text, int64_t left, int64_t right, const Text& fill);  // `fill`: one character

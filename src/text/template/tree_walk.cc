@@ -72,8 +72,10 @@ std::set<std::string> undeclared_names(const Body& body, std::set<std::string> n
   std::set<std::string> undeclared;
   walk(body, [&](const Expression& e) {
     if (e.kind != Expression::Kind::name || !names.contains(e.name)) return;
-    if (e.use == Expression::Use::load) undeclared.insert(e.name);
-    else names.erase(e.name);
+    if (e.use == Expression::Use::load)
+      undeclared.insert(e.name);
+    else
+      names.erase(e.name);
   });
   return undeclared;
 }

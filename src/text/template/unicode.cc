@@ -8,8 +8,8 @@ namespace takt::text::jinja {
 namespace {
 
 bool contains(std::span<const CodeRange> ranges, uint32_t code) {
-  const auto after = std::upper_bound(ranges.begin(), ranges.end(), code,
-                                      [](uint32_t c, const CodeRange& r) { return c < r.first; });
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), code, [](uint32_t c, const CodeRange& r) { return c < r.first; });
   return after != ranges.begin() && code <= std::prev(after)->last;
 }
 
@@ -111,8 +111,8 @@ void append_case(uint32_t code, Case to, std::string& out) {
     return;
   }
   const auto ranges = to == Case::upper ? kUpperMapping : to == Case::lower ? kLowerMapping : kTitleMapping;
-  const auto after = std::upper_bound(ranges.begin(), ranges.end(), code,
-                                      [](uint32_t c, const CaseRange& r) { return c < r.first; });
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), code, [](uint32_t c, const CaseRange& r) { return c < r.first; });
   // Ranges of stride 2 interleave, so that the match may be one or two ranges back.
   for (auto it = after; it != ranges.begin() && after - it < 3;) {
     --it;

@@ -1,6 +1,7 @@
 // Written by tests/template/make_unicode_tables.py from Unicode 14.0.0. Do not edit.
 #include "text/template/unicode_tables.h"
 
+// clang-format off
 namespace takt::text::jinja {
 
 static const CodeRange kUnprintableRanges[] = {

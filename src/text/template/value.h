@@ -77,7 +77,7 @@ class Value {
   Object* as_object() const;
   std::shared_ptr<Object> share_object() const;
 
-  int depth() const;  // 0 for scalars, else 1 + the deepest member
+  int depth() const;             // 0 for scalars, else 1 + the deepest member
   bool holds_user_text() const;  // some string in it has a byte from the user; true where it is not known
   const void* identity() const { return rep_.get(); }
 

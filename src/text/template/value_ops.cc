@@ -72,7 +72,8 @@ bool equal_objects(const Value& a, const Value& b) {
   }
   const auto* const view_a = object_cast<DictView>(a, ObjectType::dict_view);
   const auto* const view_b = object_cast<DictView>(b, ObjectType::dict_view);
-  if (view_a != nullptr && view_b != nullptr && view_a->part == view_b->part && view_a->part != DictView::Part::values) {
+  if (view_a != nullptr && view_b != nullptr && view_a->part == view_b->part &&
+      view_a->part != DictView::Part::values) {
     if (view_a->part == DictView::Part::items) return equal_dicts(view_a->dict.as_dict(), view_b->dict.as_dict());
     if (view_a->dict.as_dict().size() != view_b->dict.as_dict().size()) return false;
     for (const auto& [key, value] : view_a->dict.as_dict().entries()) {
@@ -213,10 +214,11 @@ bool contains(const Value& container, const Value& item) {
   if (container.is_dict()) return container.as_dict().find(item) != nullptr;
   const auto* const view = object_cast<DictView>(container, ObjectType::dict_view);
   if (view != nullptr && view->part == DictView::Part::keys) return view->dict.as_dict().find(item) != nullptr;
-  if (const auto* const range = object_cast<Range>(container, ObjectType::range); range != nullptr && item.is_integral()) {
+  if (const auto* const range = object_cast<Range>(container, ObjectType::range);
+      range != nullptr && item.is_integral()) {
     const int64_t value = item.as_integer();
-    const bool inside = range->step > 0 ? value >= range->start && value < range->stop
-                                        : value <= range->start && value > range->stop;
+    const bool inside =
+        range->step > 0 ? value >= range->start && value < range->stop : value <= range->start && value > range->stop;
     return inside && (value - range->start) % range->step == 0;
   }
   if (!is_iterable(container)) fail("argument of type '" + std::string(type_name(container)) + "' is not iterable");
