@@ -1,6 +1,7 @@
 // `takt serve`: the HTTP server.
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 #include "app_options.h"
 #include "commands.h"
@@ -38,7 +39,7 @@ void serve(const ServeOptions& options) {
   Session session(options.session);
   const TextModel text = load_text_model(*session.file());
   server::ServedModel served;
-  served.name = options.alias.empty() ? session.model().shape.name : options.alias;
+  served.name = options.alias.empty() ? std::filesystem::path(session.file()->path()).stem().string() : options.alias;
   served.shape = session.model().shape;
   served.context_tokens = session.capacity().context_tokens;
   served.port = &session.world();
@@ -63,7 +64,7 @@ void add_serve_command(CLI::App& app) {
   add_session_options(*command, options->session);
   add_option(*command, "--host", options->server.host, "address to listen on");
   add_option(*command, "--port", options->server.port, "port to listen on; 0: any free one");
-  add_option(*command, "--alias", options->alias, "the model's name in /v1/models and replies");
+  add_option(*command, "--alias", options->alias, "the model's name in /v1/models and replies; empty: the file's");
   add_option(*command, "--rows-max", options->session.rows_max, "requests running at once; others wait")->check(CLI::Range(1, 1024));
   add_option(*command, "--record", options->session.record, "write the scheduler's calls to this file (takt-sim replays them)");
   command->footer("Example:\n  takt serve smollm2-135m --port 8080\n  curl http://127.0.0.1:8080/v1/chat/completions -d '{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}'");
