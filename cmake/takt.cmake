@@ -21,10 +21,15 @@ function(takt_library name)
   endif()
 endfunction()
 
-# takt_test(NAME SOURCES … DEPS … [LABELS …] [WHOLE]): a GoogleTest program. WHOLE registers the program as one ctest entry (for
+# takt_test(NAME SOURCES … DEPS … [LABELS …] [WHOLE] [SERIAL]): a GoogleTest program. SERIAL: nothing runs beside it (for programs
+# whose own threads want all cores). WHOLE registers the program as one ctest entry (for
 # programs with a costly fixture); otherwise each case is an entry. A skipped case is reported as skipped by ctest.
 function(takt_test name)
-  cmake_parse_arguments(ARG "WHOLE" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "WHOLE;SERIAL" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  set(serial FALSE)
+  if(ARG_SERIAL)
+    set(serial TRUE)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gtest_main)
@@ -32,9 +37,9 @@ function(takt_test name)
   if(ARG_WHOLE)
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     # Skipped only when every case was: ctest lets this expression win over a failing exit status. `./x test` counts the rest.
-    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n?)+$" LABELS "${ARG_LABELS}")
+    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n?)+$" LABELS "${ARG_LABELS}" RUN_SERIAL ${serial})
   else()
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-                         TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 120 PROPERTIES LABELS "${ARG_LABELS}")
+                         TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 120 PROPERTIES LABELS "${ARG_LABELS}" RUN_SERIAL ${serial})
   endif()
 endfunction()
