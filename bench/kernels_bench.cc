@@ -1,5 +1,5 @@
 // Speed of the kernels, against what the machine can do at that moment.
-//   kernels_bench [--cpu-time] [--set NAME] [--format NAME] [--threads N] [prefill|decode|rows|attention|pack …]
+//   kernels_bench [--cpu-time] [--set NAME] [--format NAME] [--threads N] [--k INPUTS] [prefill|decode|rows|attention|pack …]
 // Machines are shared: each figure is the best of several runs, and the ceiling is measured again beside each prefill figure.
 #include <algorithm>
 #include <chrono>
@@ -102,6 +102,7 @@ struct Options {
   std::vector<WeightFormat> formats;
   std::vector<int> thread_counts = {1, 2};
   std::vector<std::string> parts;
+  int64_t decode_k = 896;  // inputs of the matrix of the decode benchmarks
 };
 
 int64_t rounded_k(WeightFormat format, int64_t k) {
@@ -139,7 +140,7 @@ void bench_prefill(const Options& options, WeightFormat format, base::ThreadPool
 void bench_decode(const Options& options, WeightFormat format, base::ThreadPool& pool, const std::vector<int64_t>& row_counts) {
   const KernelSet& set = *options.set;
   Random random(2);
-  const int64_t k = rounded_k(format, 896), n_block = 4096;
+  const int64_t k = rounded_k(format, options.decode_k), n_block = 4096;
   const auto rows = random_weights(random, format, n_block, k);
   const size_t bytes_of_block = set.packed_bytes(format, n_block, k);
   const auto copies = static_cast<int64_t>((256u << 20) / bytes_of_block);
@@ -220,6 +221,7 @@ Options parse(int argc, char** argv) {
     if (word == "--set") options.set = select_kernel_set(value), ++i;
     else if (word == "--cpu-time") uses_cpu_time = true, options.thread_counts = {1};
     else if (word == "--threads") options.thread_counts = {std::max(1, std::atoi(value))}, ++i;
+    else if (word == "--k") options.decode_k = std::max(1, std::atoi(value)), ++i;
     else if (word == "--format") {
       const auto format = base::weight_format_of_name(value);
       if (!format) std::fprintf(stderr, "unknown format %s\n", value), std::exit(2);
