@@ -17,7 +17,7 @@ from progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS_PER_TEST = 900
-RESULT = re.compile(r"^ *(\d+)/(\d+) Test +#\d+: (\S+) \.* *(\*\*\*)?(\w+)")
+RESULT = re.compile(r"^ *(\d+)/(\d+) Test +#\d+: .*?(?P<word>Passed|\*\*\*.*?) +[\d.]+ sec")  # names may have spaces
 CLOSING = re.compile(r"^\d+% tests passed, \d+ tests? failed out of \d+")
 NOISE = re.compile(r"^( *Start +\d+: |Test project |Total Test time|Internal ctest changing|Label Time Summary|\s*$)")
 GTEST_SKIP = re.compile(r": Skipped\n([^\n\[]+)")
@@ -73,9 +73,8 @@ def stream(ctest, progress):
     for line in ctest.stdout:
         result = RESULT.match(line)
         if result:
-            number, total, name, stars, word = result.groups()
-            progress.show(f"{number} of {total}")
-            if not stars or word == "Skipped":
+            progress.show(f"{result.group(1)} of {result.group(2)}")
+            if result.group("word") in ("Passed", "***Skipped"):
                 continue
         if CLOSING.match(line):
             closing = line.strip()

@@ -30,7 +30,7 @@ class RunTests(unittest.TestCase):
             return done.stdout.splitlines(), done.returncode
 
     def test_all_pass(self):
-        lines, status = self.run_entries(("one", "echo noise", ""), ("two", "true", ""))
+        lines, status = self.run_entries(("one", "echo noise", ""), ('"two/0 # GetParam() = (1, Passed)"', "true", ""))
         self.assertEqual(lines, ["2 passed, 0 failed, 0 skipped", "100% tests passed, 0 tests failed out of 2"])
         self.assertEqual(status, 0)
 
