@@ -111,15 +111,15 @@ void add_bench_command(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   command->add_option("MODEL,-m,--model", options->model, "a GGUF file, or the short name of a model in the cache")->required();
   // llama-bench writes -pg, -ub and -r so; CLI11 takes only one letter after one dash: see expand_bench_options().
-  command->add_option("-p,--n-prompt", options->prompt, "prompt tokens (lists and ranges; 0: no such test)")->capture_default_str();
-  command->add_option("-n,--n-gen", options->generate, "generated tokens")->capture_default_str();
-  command->add_option("--pg", options->pairs, "prompt,generated: both in one test");
-  command->add_option("-d,--n-depth", options->depth, "tokens in the KV cache before the test")->capture_default_str();
-  command->add_option("-b,--batch-size", options->batch, "tokens handed over at once")->capture_default_str();
-  command->add_option("--ub,--ubatch-size", options->chunk, "tokens evaluated in one step")->capture_default_str();
-  command->add_option("-t,--threads", options->threads, "threads");
-  command->add_option("-r,--repetitions", options->repetitions, "repetitions")->check(CLI::Range(1, 1000))->capture_default_str();
-  command->add_option("-o,--output", options->output, "md, json, jsonl or csv")->check(CLI::IsMember({"md", "json", "jsonl", "csv"}));
+  add_option(*command, "-p,--n-prompt", options->prompt, "prompt tokens (lists and ranges; 0: no such test)");
+  add_option(*command, "-n,--n-gen", options->generate, "generated tokens");
+  add_option(*command, "--pg", options->pairs, "prompt,generated: both in one test");
+  add_option(*command, "-d,--n-depth", options->depth, "tokens in the KV cache before the test");
+  add_option(*command, "-b,--batch-size", options->batch, "tokens handed over at once");
+  add_option(*command, "--ub,--ubatch-size", options->chunk, "tokens evaluated in one step");
+  add_option(*command, "-t,--threads", options->threads, "threads");
+  add_option(*command, "-r,--repetitions", options->repetitions, "repetitions")->check(CLI::Range(1, 1000));
+  add_option(*command, "-o,--output", options->output, "md, json, jsonl or csv")->check(CLI::IsMember({"md", "json", "jsonl", "csv"}));
   add_option(*command, "--kernels", options->kernels, "instruction set; empty: the best supported");
   command->footer("Examples:\n  takt bench model.gguf -p 512 -n 128 -r 5\n  takt bench model.gguf -p 0 -n 32 -d 0,4096 -t 1,2 -o jsonl");
   command->callback([options] { bench(*options); });

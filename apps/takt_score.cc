@@ -119,7 +119,7 @@ void add_score_command(CLI::App& app) {
   auto* command = app.add_subcommand("score", "Print the log-probabilities of a token sequence, position by position, as JSON lines");
   auto options = std::make_shared<ScoreOptions>();
   add_session_options(*command, options->session);
-  command->add_option("--tokens", options->tokens_path, "JSON file: a list of token ids, or an object with \"ids\"")->required();
+  add_option(*command, "--tokens", options->tokens_path, "JSON file: a list of token ids, or an object with \"ids\"")->required();
   add_option(*command, "--top", options->top, "how many of the most probable ids to print per position")->check(CLI::Range(0, 1 << 20));
   add_option(*command, "--greedy", options->greedy, "how many tokens to go on greedily; an end token does not stop it");
   add_option(*command, "--mode", options->mode, "prefill: the sequence as a prompt; decode: every token in a step of its own")

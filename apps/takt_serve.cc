@@ -4,7 +4,10 @@
 #include <filesystem>
 
 #include "app_options.h"
+#include "base/log.h"
 #include "commands.h"
+#include "kernels/kernel_set.h"
+#include "log_sink.h"
 #include "server/server.h"
 #include "session.h"
 #include "text_model.h"
@@ -18,7 +21,14 @@ struct ServeOptions {
   SessionOptions session;
   server::ServerOptions server;
   std::string alias;
+  std::string log_level = "info";
 };
+
+void say(base::LogLevel level, const char* format, auto... values) {
+  char text[512];
+  std::snprintf(text, sizeof text, format, values...);
+  base::log(level, text);
+}
 
 // Blocked in every thread of the process, and taken by sigwait() in the main one.
 sigset_t stop_signals() {
@@ -33,9 +43,10 @@ void serve(const ServeOptions& options) {
   const sigset_t signals = stop_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  start_log(options.log_level);
   auto server = server::HttpServer::start(options.server);
   if (!server) fail(server.error());
-  std::fprintf(stderr, "takt: listening on http://%s:%u (loading %s)\n", options.server.host.c_str(), (*server)->port(), options.session.model.c_str());
+  say(base::LogLevel::info, "listening on http://%s:%u, loading %s", options.server.host.c_str(), (*server)->port(), options.session.model.c_str());
   Session session(options.session);
   const TextModel text = load_text_model(*session.file());
   server::ServedModel served;
@@ -45,12 +56,15 @@ void serve(const ServeOptions& options) {
   served.port = &session.world();
   served.text = text.services;
   (*server)->serve(std::move(served));
-  std::fprintf(stderr, "takt: ready: %s in %.2f s, %s kernels, %d threads, context %u, KV memory for %llu tokens\n", session.model().shape.name.c_str(),
+  say(base::LogLevel::info, "ready: %s in %.2f s, %s kernels, %d threads, context %u, KV memory for %llu tokens", session.model().shape.name.c_str(),
                session.load_seconds(), std::string(session.model().kernel_set->name).c_str(), session.threads(), session.capacity().context_tokens,
                static_cast<unsigned long long>(session.capacity().page_count) * session.capacity().page_tokens);
+  if (const auto* best = kernels::kernel_sets().front(); session.model().kernel_set != best)
+    say(base::LogLevel::warning, "not the fastest kernels: %s instead of %s (%s)", std::string(session.model().kernel_set->name).c_str(),
+        std::string(best->name).c_str(), best->is_supported() ? "--kernels" : "this processor lacks what they need");
   int signal = 0;
   sigwait(&signals, &signal);
-  std::fprintf(stderr, "takt: %s: finishing %zu requests (again: stop at once)\n", signal == SIGTERM ? "SIGTERM" : "interrupted", (*server)->active_requests());
+  say(base::LogLevel::info, "%s: finishing %zu requests (again: stop at once)", signal == SIGTERM ? "SIGTERM" : "interrupted", (*server)->active_requests());
   (*server)->begin_drain();
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);  // a second signal ends the process
   (*server)->stop(kDrainGrace);
@@ -66,6 +80,7 @@ void add_serve_command(CLI::App& app) {
   add_option(*command, "--port", options->server.port, "port to listen on; 0: any free one");
   add_option(*command, "--alias", options->alias, "the model's name in /v1/models and replies; empty: the file's");
   add_option(*command, "--rows-max", options->session.rows_max, "requests running at once; others wait")->check(CLI::Range(1, 1024));
+  add_option(*command, "--log-level", options->log_level, "debug, info, warning or error")->check(CLI::IsMember({"debug", "info", "warning", "error"}));
   add_option(*command, "--record", options->session.record, "write the scheduler's calls to this file (takt-sim replays them)");
   command->footer("Example:\n  takt serve smollm2-135m --port 8080\n  curl http://127.0.0.1:8080/v1/chat/completions -d '{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}'");
   command->callback([options] { serve(*options); });

@@ -11,6 +11,7 @@ BOOST_MIN=108100
 HEADERS="
 boost/version.hpp|libboost-dev|Boost 1.81 or newer: the HTTP server and JSON
 CLI/CLI.hpp|libcli11-dev|the command line
+spdlog/spdlog.h|libspdlog-dev|the log
 gtest/gtest.h|libgtest-dev|the tests
 pcre2.h|libpcre2-dev|the tokenizers' regular expressions
 prometheus/registry.h|prometheus-cpp-dev|the metrics
