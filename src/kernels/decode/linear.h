@@ -96,8 +96,11 @@ void decode_quantised(const PackedMatrix& weights, const std::byte* activations,
   const auto row_bytes = static_cast<int64_t>(activation_row_bytes(ActivationKind::q8, weights.k));
   for (int64_t column = panel_begin * 16; column < panel_end * 16 && column < weights.n; column += Isa::kLanes) {
     const auto* panel = reinterpret_cast<const uint8_t*>(weights.data + column / 16 * geometry.panel_bytes);
-    for (int64_t row = 0; row < m; row += Isa::kDecodeTileRows) {  // where registers are few the panel is read twice, from L1
-      dispatch_count<Isa::kDecodeTileRows>(m - row, [&](auto rows) TAKT_INLINE_LAMBDA {
+    // Tiles of nearly equal height; the first brings the panel into L1, the others read it there.
+    const int64_t tile_count = (m + Isa::kDecodeTileRows - 1) / Isa::kDecodeTileRows;
+    for (int64_t t = 0; t < tile_count; ++t) {
+      const int64_t row = m * t / tile_count;
+      dispatch_count<Isa::kDecodeTileRows>(m * (t + 1) / tile_count - row, [&](auto rows) TAKT_INLINE_LAMBDA {
         constexpr int kRows = decltype(rows)::value;
         DecodeQuantised<Isa, kFormat, kRows> tile{activations + row * row_bytes, row_bytes, weights.k, {}};
         tile.run(panel, geometry.scale_bytes, static_cast<int>(column % 16));

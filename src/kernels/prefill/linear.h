@@ -141,7 +141,15 @@ struct QuantisedOperands {
   int64_t k;
   float* out;  // [m, out_stride]
   int64_t out_stride;
+  // Packed weights that will be unpacked next: the tiles fetch them a share each, so that memory is read while the dots run.
+  const uint8_t* next;
+  int64_t next_bytes;
 };
+
+TAKT_INLINE void fetch_share(const QuantisedOperands& operands, int64_t tile, int64_t tile_count) {
+  const int64_t end = operands.next_bytes * (tile + 1) / tile_count;
+  for (int64_t at = operands.next_bytes * tile / tile_count; at < end; at += 64) __builtin_prefetch(operands.next + at, 0, 2);
+}
 
 // All rows × the kColumns column vectors from `column` on, which begin at `lane` of the first unpacked panel.
 template <class Isa, class Layout, int kColumns>
@@ -150,6 +158,7 @@ void run_prefill_columns(const QuantisedOperands& operands, const uint8_t* panel
   const int64_t tile_count = (operands.m + Isa::kPrefillTileRows - 1) / Isa::kPrefillTileRows;
   for (int64_t t = 0; t < tile_count; ++t) {
     const int64_t row = operands.m * t / tile_count, rows_end = operands.m * (t + 1) / tile_count;
+    fetch_share(operands, t, tile_count);
     dispatch_count<Isa::kPrefillTileRows>(rows_end - row, [&](auto rows) TAKT_INLINE_LAMBDA {
       constexpr int kRows = decltype(rows)::value;
       PrefillTile<Isa, Layout, kRows, kColumns> tile{
@@ -177,9 +186,9 @@ void prefill_quantised(const PackedMatrix& weights, const std::byte* activations
                        int64_t panel_end, float* out, int64_t out_stride, std::byte* scratch) {
   using Layout = typename PanelLayout<kFormat>::Arithmetic;
   const PanelGeometry geometry = panel_geometry<kFormat>(weights.k);
-  const QuantisedOperands operands{activations,
-                                   static_cast<int64_t>(activation_row_bytes(ActivationKind::q8, weights.k)),
-                                   m, weights.n, weights.k, out, out_stride};
+  QuantisedOperands operands{activations,
+                             static_cast<int64_t>(activation_row_bytes(ActivationKind::q8, weights.k)),
+                             m, weights.n, weights.k, out, out_stride, nullptr, 0};
   auto* unpacked = reinterpret_cast<uint8_t*>(scratch);
   const int64_t unpacked_bytes = unpacked_panel<Layout>(weights.k).bytes;
   constexpr int kTileLanes = kPrefillTileLanes<Isa>, kTilePanels = kPrefillTilePanels<Isa>;
@@ -188,6 +197,9 @@ void prefill_quantised(const PackedMatrix& weights, const std::byte* activations
     for (int64_t i = 0; i < count; ++i)
       unpack_panel<Isa, kFormat>(reinterpret_cast<const uint8_t*>(weights.data + (panel + i) * geometry.panel_bytes),
                                  weights.k, unpacked + i * unpacked_bytes);
+    const int64_t left = panel_end - panel - count, next_count = left < kTilePanels ? left : kTilePanels;
+    operands.next = reinterpret_cast<const uint8_t*>(weights.data + (panel + count) * geometry.panel_bytes);
+    operands.next_bytes = next_count * geometry.panel_bytes;
     int lane = 0;
     for (; lane + kTileLanes <= count * 16; lane += kTileLanes)
       run_prefill_columns<Isa, Layout, Isa::kPrefillTileColumns>(operands, unpacked, lane, panel * 16 + lane);

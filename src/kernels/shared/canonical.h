@@ -14,7 +14,7 @@ template <class Isa>
 void prepare_activation(ActivationKind kind, const float* x, int64_t k, std::byte* out);
 
 // decode/linear.h
-inline constexpr int32_t kDecodeRowsMax = 8;
+inline constexpr int32_t kDecodeRowsMax = 32;
 template <class Isa>
 void linear_decode(const PackedMatrix& weights, const std::byte* activations, int64_t m, int64_t panel_begin,
                    int64_t panel_end, float* out, int64_t out_stride);
