@@ -42,7 +42,7 @@ struct DecodeQuantised {
   TAKT_INLINE void add_groups(const uint8_t* quants, int lane, int64_t i, F scale) {
     Dot dots[kRows];
     unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
-      dots[row.value].start(first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i)));
+      dots[row.value].start(Dot::kSumsFromStart ? first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i)) : Isa::set_i(0));
     });
     unroll<kCount>([&](auto g) TAKT_INLINE_LAMBDA {
       const auto weights = Dot::weights(unpack_group<Isa, kFormat, kFirst + g.value>(quants, lane));
@@ -52,8 +52,10 @@ struct DecodeQuantised {
       });
     });
     unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
+      auto total = dots[row.value].total();
+      if constexpr (!Dot::kSumsFromStart) total = Isa::add_i(total, first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i)));
       const F factor = Isa::mul(scale, Isa::set_f(block(row.value, i).scale));
-      sums[row.value] = Isa::fma(Isa::to_f(dots[row.value].total()), factor, sums[row.value]);
+      sums[row.value] = Isa::fma(Isa::to_f(total), factor, sums[row.value]);
     });
   }
 

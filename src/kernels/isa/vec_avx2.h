@@ -12,10 +12,11 @@ namespace takt::kernels {
 
 struct Avx2 {
   static constexpr int kLanes = 8;
-  // Register tiles for sixteen registers.
+  // Register tiles for sixteen registers. Prefill, Zen 5, one core, Q4_0 / Q4_K / Q6_K in GOP/s: 3 × 2 247 / 236 / 250; 4 × 1
+  // 216 / 212 / 235; 6 × 1 223 / 213 / 212; 2 × 2 207 / 209 / 247.
   static constexpr int kDecodeTileRows = 4;
-  static constexpr int kPrefillTileRows = 4;
-  static constexpr int kPrefillTileColumns = 1;
+  static constexpr int kPrefillTileRows = 3;
+  static constexpr int kPrefillTileColumns = 2;
   static constexpr int kFloatTileVectors = 12;
   static constexpr int kScoreTileRows = 3;
   static constexpr int kValueTileRows = 3;
@@ -137,31 +138,27 @@ struct Avx2 {
   }
 
   // Without VNNI: products of a byte pair are summed in 16 bits, which saturate (`maddubs`). Unsigned weights below 2^kBits times
-  // |activations| <= 127: a pair is at most 2 × (2^kBits - 1) × 127, so that 8, 4 or 2 groups fit below 32767 for 4, 5 or 6 bits.
+  // |activations| <= 127: a pair is at most 2 × (2^kBits - 1) × 127, so that 8, 4 or 2 groups fit below 32767 for 4, 5 or 6 bits. Groups come in multiples of that.
   template <int kBits>
   struct Dot {
     static constexpr bool kIsUnsigned = true;
+    static constexpr bool kSumsFromStart = false;  // a register less during the groups
     static constexpr int kGroupsIn16Bits = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
     static_assert(kBits <= 6 && kGroupsIn16Bits * 2 * ((1 << kBits) - 1) * 127 <= 32767);
     using W = U;
     I sum, pairs;
-    TAKT_INLINE void start(I first_sum) {
-      sum = first_sum;
-      pairs = _mm256_setzero_si256();
-    }
+    TAKT_INLINE void start(I) {}
     static TAKT_INLINE W weights(U x) { return x; }
     template <int kGroup>
     TAKT_INLINE void add(W w, I activations) {
       const I products = _mm256_maddubs_epi16(w, activations);
-      if constexpr (kGroup % kGroupsIn16Bits == 0) {
-        if constexpr (kGroup > 0) sum = widened();
-        pairs = products;
-      } else {
-        pairs = _mm256_add_epi16(pairs, products);
+      pairs = kGroup % kGroupsIn16Bits == 0 ? products : _mm256_add_epi16(pairs, products);
+      if constexpr (kGroup % kGroupsIn16Bits == kGroupsIn16Bits - 1) {
+        const I widened = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+        sum = kGroup < kGroupsIn16Bits ? widened : _mm256_add_epi32(sum, widened);
       }
     }
-    TAKT_INLINE I widened() const { return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))); }
-    TAKT_INLINE I total() const { return widened(); }
+    TAKT_INLINE I total() const { return sum; }
   };
 };
 
@@ -170,6 +167,7 @@ struct Avx2 {
 template <>
 struct Avx2::Dot<8> {
   static constexpr bool kIsUnsigned = false;
+  static constexpr bool kSumsFromStart = true;
   struct W {
     U value, magnitude;
   };

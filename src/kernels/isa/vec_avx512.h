@@ -129,6 +129,7 @@ struct Avx512 {
   template <int kBits>
   struct Dot {
     static constexpr bool kIsUnsigned = true;
+    static constexpr bool kSumsFromStart = true;
     using W = U;
     I sum;
     TAKT_INLINE void start(I first_sum) { sum = first_sum; }

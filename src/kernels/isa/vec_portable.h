@@ -159,6 +159,7 @@ struct Portable {
   struct Dot {
     // Weights are taken as stored, unsigned with the format's offset; else they were made signed by weights().
     static constexpr bool kIsUnsigned = true;
+    static constexpr bool kSumsFromStart = true;  // start() costs nothing; else the first sum is added to total()
     using W = U;
     I sum;
     void start(I first_sum) { sum = first_sum; }

@@ -71,7 +71,7 @@ struct PrefillTile {
   TAKT_INLINE void add_groups(const UnpackedPanel& unpacked, int64_t i) {
     Dot dots[kRows][kColumns];
     unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
-      const auto start = first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i));
+      const auto start = Dot::kSumsFromStart ? first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i)) : Isa::set_i(0);
       unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA { dots[row.value][c.value].start(start); });
     });
     unroll<kCount>([&](auto g) TAKT_INLINE_LAMBDA {
@@ -96,8 +96,11 @@ struct PrefillTile {
     unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
       const F activation_scale = Isa::set_f(block(row.value, i).scale);
       unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA {
+        auto total = dots[row.value][c.value].total();
+        if constexpr (!Dot::kSumsFromStart)
+          total = Isa::add_i(total, first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i)));
         F& sum = sums[row.value][c.value];
-        sum = Isa::fma(Isa::to_f(dots[row.value][c.value].total()), Isa::mul(scales[c.value], activation_scale), sum);
+        sum = Isa::fma(Isa::to_f(total), Isa::mul(scales[c.value], activation_scale), sum);
       });
     });
   }
