@@ -21,14 +21,14 @@ function(takt_library name)
   endif()
 endfunction()
 
-# takt_test(NAME SOURCES … DEPS … [LABELS …] [WHOLE] [SERIAL]): a GoogleTest program. SERIAL: nothing runs beside it (for programs
-# whose own threads want all cores). WHOLE registers the program as one ctest entry (for
-# programs with a costly fixture); otherwise each case is an entry. A skipped case is reported as skipped by ctest.
+# takt_test(NAME SOURCES … DEPS … [LABELS …] [WHOLE] [SERIAL]): a GoogleTest program. SERIAL: nothing runs beside it
+# (for programs whose own threads want all cores). WHOLE registers the program as one ctest entry (for programs with a costly
+# fixture); otherwise each case is an entry. A skipped case is reported as skipped by ctest.
 function(takt_test name)
   cmake_parse_arguments(ARG "WHOLE;SERIAL" "" "SOURCES;DEPS;LABELS" ${ARGN})
-  set(serial FALSE)
-  if(ARG_SERIAL)
-    set(serial TRUE)
+  set(properties RUN_SERIAL ${ARG_SERIAL})
+  if(ARG_LABELS)  # an empty value would vanish and make RUN_SERIAL the label
+    list(APPEND properties LABELS "${ARG_LABELS}")
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
@@ -37,9 +37,10 @@ function(takt_test name)
   if(ARG_WHOLE)
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     # Skipped only when every case was: ctest lets this expression win over a failing exit status. `./x test` counts the rest.
-    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n?)+$" LABELS "${ARG_LABELS}" RUN_SERIAL ${serial})
+    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n?)+$"
+                         ${properties})
   else()
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-                         TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 120 PROPERTIES LABELS "${ARG_LABELS}" RUN_SERIAL ${serial})
+                         TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 120 PROPERTIES ${properties})
   endif()
 endfunction()

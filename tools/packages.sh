@@ -15,6 +15,7 @@ spdlog/spdlog.h|libspdlog-dev|the log
 gtest/gtest.h|libgtest-dev|the tests
 pcre2.h|libpcre2-dev|the tokenizers' regular expressions
 prometheus/registry.h|prometheus-cpp-dev|the metrics
+spdlog/spdlog.h|libspdlog-dev|the log
 "
 
 missing_packages=()
