@@ -8,11 +8,11 @@
 namespace takt::text::jinja {
 
 struct Limits {
-  size_t source_bytes = size_t{1} << 20;   // published chat templates are below 20 kB
-  size_t output_bytes = size_t{64} << 20;  // rendered text, captured blocks included
-  size_t live_bytes = size_t{256} << 20;   // all values alive at one time, beyond the caller's inputs
-  // Nodes evaluated, plus one per 64 bytes copied or scanned: about ten seconds of work at most. 500 messages with tools
-  // need about 0.2 million.
+  size_t source_bytes = size_t{256} << 10;  // published chat templates are below 20 kB
+  size_t output_bytes = size_t{64} << 20;   // rendered text, captured blocks included
+  size_t live_bytes = size_t{256} << 20;    // all values alive at one time, beyond the caller's inputs
+  // Nodes evaluated, plus one per 64 bytes copied or scanned; 50 million take 1 to 4 seconds. A conversation of 2000
+  // messages needs 0.1 to 0.2 million with most templates, and 7 million with gpt-oss, which is quadratic in the messages.
   uint64_t steps = 50'000'000;
 };
 

@@ -6,6 +6,7 @@
 #include "text/template/format_brace.h"
 #include "text/template/limits.h"
 #include "text/template/text_ops.h"
+#include "text/template/text_search.h"
 #include "text/template/value_ops.h"
 
 namespace takt::text::jinja {
@@ -95,8 +96,8 @@ Value find_method(const Value& self, Arguments& arguments) {
   const std::string_view view = part.as_text().view();
   Budget::work(view.size());
   const size_t at = start > require_length(self) ? std::string_view::npos
-                    : from_left                  ? view.find(needle)
-                                                 : view.rfind(needle);
+                    : from_left                  ? find_text(view, needle)
+                                                 : find_last_text(view, needle);
   if (at == std::string_view::npos) {
     if (must_exist) fail("substring not found");
     return Value::integer(-1);
@@ -114,7 +115,9 @@ Value count_method(const Value& self, Arguments& arguments) {
   const std::string_view view = part.as_text().view();
   Budget::work(view.size());
   int64_t count = 0;
-  for (size_t at = view.find(needle); at != std::string_view::npos; at = view.find(needle, at + needle.size())) ++count;
+  for (size_t at = find_text(view, needle); at != std::string_view::npos;
+       at = find_text(view, needle, at + needle.size()))
+    ++count;
   return Value::integer(count);
 }
 
@@ -180,7 +183,7 @@ Value partition_method(const Value& self, Arguments& arguments) {
   const std::string_view separator = require_text(bound[0], "partition() argument").view();
   if (separator.empty()) fail("empty separator");
   const Text& text = self.as_text();
-  const size_t at = from_left ? text.view().find(separator) : text.view().rfind(separator);
+  const size_t at = from_left ? find_text(text.view(), separator) : find_last_text(text.view(), separator);
   const Value empty = make_text({}, self);
   if (at == std::string_view::npos) {
     const Value whole = make_text(text, self);

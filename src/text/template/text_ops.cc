@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "text/template/limits.h"
+#include "text/template/text_search.h"
 
 namespace takt::text::jinja {
 namespace {
@@ -122,7 +123,7 @@ Text replace(const Text& text, std::string_view old, const Text& replacement, in
   size_t done = 0;
   size_t from = 0;
   for (; count != 0; --count) {
-    const size_t found = view.find(old, from);
+    const size_t found = find_text(view, old, from);
     if (found == std::string_view::npos) break;
     result.append_range(text, done, found);
     result.append(replacement);
@@ -147,7 +148,7 @@ std::vector<Text> split(const Text& text, std::optional<std::string_view> separa
   std::vector<Text> parts;
   size_t at = 0;
   while (splits < 0 || static_cast<int64_t>(parts.size()) < splits) {
-    const size_t found = text.view().find(*separator, at);
+    const size_t found = find_text(text.view(), *separator, at);
     if (found == std::string_view::npos) break;
     Budget::step();
     parts.push_back(text.substr(at, found));
@@ -165,7 +166,7 @@ std::vector<Text> split_from_right(const Text& text, std::optional<std::string_v
   size_t end = text.size();
   while (splits < 0 || static_cast<int64_t>(parts.size()) < splits) {
     if (end < separator->size()) break;
-    const size_t found = text.view().substr(0, end).rfind(*separator);
+    const size_t found = find_last_text(text.view().substr(0, end), *separator);
     if (found == std::string_view::npos) break;
     Budget::step();
     parts.push_back(text.substr(found + separator->size(), end));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "text/template/limits.h"
+#include "text/template/text_search.h"
 #include "text/template/unicode.h"
 
 namespace takt::text::jinja {
@@ -209,7 +210,7 @@ bool contains(const Value& container, const Value& item) {
       fail("'in <string>' requires string as left operand, not " + std::string(type_name(item)));
     }
     Budget::work(container.as_text().size());
-    return container.as_text().view().find(item.as_text().view()) != std::string_view::npos;
+    return find_text(container.as_text().view(), item.as_text().view()) != std::string_view::npos;
   }
   if (container.is_dict()) return container.as_dict().find(item) != nullptr;
   const auto* const view = object_cast<DictView>(container, ObjectType::dict_view);
