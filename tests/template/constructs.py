@@ -47,6 +47,7 @@ s.upper(), s.lower(), s.title(), s.swapcase(), 'hELLO wORLD'.capitalize(), 'stra
 '  x '.strip(), '  x '.lstrip(), '  x '.rstrip(), 'xxaxx'.strip('x'), 'abcba'.strip('ab'), '\n a\n'.strip('\n')
 'a,b,,c'.split(','), ' a  b '.split(), 'a b c'.split(' ', 1), 'a b c'.rsplit(' ', 1), ' a b '.split(none, 1), 'a  b c  '.rsplit(none, 1), ''.split(), ''.split(',')
 lines.splitlines(), lines.splitlines(true), 'a\r\nb\rc\x0bd\u2028e'.splitlines()
+'a\u00a0\u3000'.strip() ~ '|', '\u2003 é \u2003'.strip() ~ '|', 'aé漢😀'.rstrip('😀漢é'), 'xé'.strip('é'), ' é  ü '.rsplit(none, 1), 'é\u2028'.rsplit(), '漢字' | trim('字'), '{:05}'.format('ab'), '{:05}|{:<05}|{:^05}'.format(3, 3, 1.5)
 s.startswith('Hell'), s.startswith(('x', 'H')), s.endswith('d'), s.endswith(('q',)), s.startswith('lo', 3), s.startswith('')
 s.replace('l', 'L'), s.replace('l', 'L', 1), s.replace('', '-'), 'aaa'.replace('aa', 'b'), s.replace('zz', '')
 s.find('o'), s.find('zz'), s.rfind('o'), s.find('o', 5), s.index('W'), s.count('l'), 'aaaa'.count('aa'), 'abc'.count('')
@@ -192,6 +193,9 @@ text
   {{ 1 }}
 	{# comment #}
 end
+=== minus after other spaces
+é 　
+ {%- if true %} x  {{- 1 }}漢 {#- c #}{% endif %}
 === minus
 a
   {%- if true -%}

@@ -9,7 +9,7 @@ import re
 import sys
 
 NAMES = ["messages", "n", "f", "s", "e", "none_value", "t", "l", "words", "d", "u", "nested", "people", "x", "y", "ns", "missing", "loop", "m"]
-STRINGS = ["", "a", "b", "abc", " x ", "\\n", "role", "content", "user", "é漢", "A,b,C", "<b>", "it\\'s", "%s", "{}", "<|im_end|>", "0", "12", "-3.5", "name", "  two  words ", "\\t", "Z"]
+STRINGS = ["", "a", "b", "abc", " x ", "\\n", "role", "content", "user", "é漢", "A,b,C", "<b>", "it\\'s", "%s", "{}", "<|im_end|>", "0", "12", "-3.5", "name", "  two  words ", "\\t", "Z", "é\u00a0", "\u3000x\u2003", "ß ŉ ǆ", "\\r\\n\u2028"]
 FILTERS = ["upper", "lower", "title", "capitalize", "trim", "length", "count", "first", "last", "join", "join(', ')", "join('-', attribute='name')",
            "list", "string", "int", "float", "abs", "round", "round(1)", "sort", "sort(reverse=true)", "reverse", "reverse | list", "unique | list", "sum", "min", "max",
            "default('D')", "default('D', true)", "d(0)", "tojson", "tojson(indent=2)", "tojson(sort_keys=true)", "escape", "safe", "items | list", "dictsort", "map('upper') | list",

@@ -106,7 +106,8 @@ FormatSpec parse_format_spec(std::string_view text) {
   FormatSpec spec;
   size_t at = 0;
   const size_t first = text.empty() ? 0 : decode(text, 0).bytes;
-  if (first < text.size() && is_align(text[first])) {
+  const bool has_fill = first < text.size() && is_align(text[first]);
+  if (has_fill) {
     spec.fill = std::string(text.substr(0, first));
     spec.align = text[first];
     at = first + 1;
@@ -119,7 +120,8 @@ FormatSpec parse_format_spec(std::string_view text) {
   if (next_is('#')) spec.alternate = true, ++at;
   if (next_is('0')) {
     ++at;
-    if (spec.align == '\0') spec.align = '=', spec.fill = "0";
+    spec.zero = spec.align == '\0';
+    if (!has_fill) spec.fill = "0";
   }
   spec.width = read_number(text, at);
   if (next_is(',') || next_is('_')) spec.grouping = text[at++];
@@ -211,8 +213,11 @@ std::string real_digits(const FormatSpec& spec, double value) {
 Text format_value(const Value& value, std::string_view text) {
   if (text.empty()) return to_text(value);
   if (value.is_string()) return format_string(value, parse_format_spec(text));
-  if (value.is_integral()) return format_integer(value, parse_format_spec(text));
-  if (value.is_real()) return format_float(value, parse_format_spec(text));
+  if (value.is_number()) {
+    FormatSpec spec = parse_format_spec(text);
+    if (spec.zero) spec.align = '=';
+    return value.is_real() ? format_float(value, spec) : format_integer(value, spec);
+  }
   fail("unsupported format string passed to " + std::string(type_name(value)) + ".__format__");
 }
 

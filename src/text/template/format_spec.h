@@ -14,6 +14,7 @@ struct FormatSpec {
   char align = '\0';  // '<' '>' '^' '='; 0: the type's own
   char sign = '-';    // '-' only for negative numbers, '+' always, ' ' a space for positive ones
   bool alternate = false;
+  bool zero = false;     // "05" without an alignment: numbers are filled after the sign
   char grouping = '\0';  // ',' or '_'
   int64_t width = 0;
   int64_t precision = -1;  // -1: not given

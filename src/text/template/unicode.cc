@@ -39,7 +39,8 @@ CodePoint decode(std::string_view text, size_t offset) {
 CodePoint decode_before(std::string_view text, size_t offset) {
   for (size_t length = 1; length <= 4 && length <= offset; ++length) {
     const CodePoint point = decode(text, offset - length);
-    if (point.bytes == length) return point;
+    const bool is_whole = point.code < 0xDC80 || point.code > 0xDCFF;  // not a byte from the middle of a sequence
+    if (is_whole && point.bytes == length) return point;
   }
   return {0xDC00 + static_cast<uint32_t>(static_cast<unsigned char>(text[offset - 1])), 1};
 }
