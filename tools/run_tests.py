@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Runs ctest and says what a person needs to know: `run_tests.py [--all] [--build FOLDER] [-- CTEST OPTIONS]`.
+"""Runs ctest and says what a person needs to know: `run_tests.py [--all] [--skipped] [--build FOLDER] [-- CTEST OPTIONS]`.
 
 Prints the output of what fails, what was skipped and why, one line that counts, and ctest's own closing line. With --all,
-tests that take long or need the larger models run too (TAKT_TEST_ALL=1), then the real client programs.
+tests that take long or need the larger models run too (TAKT_TEST_ALL=1), then the real client programs. With --skipped, only what the run before skipped, in the hope
+that what was missing is there now.
 """
 import argparse
 import os
@@ -31,26 +32,26 @@ def skip_reason(output):
 
 
 class Outcome:
-    """What ctest's report file says: counts, and how often each reason for a skip was given."""
+    """What ctest's report file says: counts, which tests were skipped, and how often each reason was given."""
 
     def __init__(self, report):
-        self.passed = self.failed = self.skipped = self.cases_skipped = 0
-        self.reasons = Counter()
+        self.passed = self.failed = self.cases_skipped = 0
+        self.skipped_names, self.reasons = [], Counter()
         for case in xml.parse(report).getroot().iter("testcase"):
             output = case.findtext("system-out") or ""
             skip = case.find("skipped")
             if case.get("status") == "disabled":
-                self.note_skip("disabled")
+                self.note_skip(case, "disabled")
             elif skip is not None and skip.get("message", "").startswith("SKIP_"):
-                self.note_skip(skip_reason(output))
+                self.note_skip(case, skip_reason(output))
             elif case.get("status") != "run":
                 self.failed += 1
             else:
                 self.passed += 1
                 self.note_skipped_cases(output)
 
-    def note_skip(self, reason):
-        self.skipped += 1
+    def note_skip(self, case, reason):
+        self.skipped_names.append(case.get("name"))
         self.reasons[reason] += 1
 
     def note_skipped_cases(self, output):
@@ -64,7 +65,12 @@ class Outcome:
             yield f"  {count} skipped: {reason}"
         if self.cases_skipped:
             yield f"  ({self.cases_skipped} of these are single cases of programs counted as passed)"
-        yield f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+        yield f"{self.passed} passed, {self.failed} failed, {len(self.skipped_names)} skipped"
+
+    def pattern_of_skipped(self):
+        """For ctest -R. What follows "  #" is the value of a parameter, and may hold an address."""
+        names = sorted({name.split("  #")[0] for name in self.skipped_names})
+        return "^(" + "|".join(re.sub(r"([][.*+?^$()|\\\\])", r"\\\1", name) for name in names) + ")(  #.*)?$"
 
 
 def stream(ctest, progress):
@@ -87,8 +93,8 @@ def stream(ctest, progress):
     return closing
 
 
-def run_ctest(folder, all_tests, options):
-    report = folder.resolve() / "ctest.xml"  # ctest takes a relative name from its own folder
+def run_ctest(folder, all_tests, options, report_name="ctest.xml"):
+    report = folder.resolve() / report_name  # ctest takes a relative name from its own folder
     report.unlink(missing_ok=True)
     jobs = os.environ.get("TAKT_JOBS") or str(len(os.sched_getaffinity(0)))
     command = ["ctest", "--test-dir", str(folder), "--output-on-failure", "--no-tests=error", "-j", jobs,
@@ -110,7 +116,14 @@ def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--build", type=Path, default=ROOT / "build/release")
+    parser.add_argument("--skipped", action="store_true")
     own = parser.parse_args(arguments[:len(arguments) - len(options) - ("--" in arguments)])
+    if own.skipped:
+        before = Outcome(own.build / "ctest.xml")
+        if not before.skipped_names:
+            print("nothing was skipped")
+            return 0
+        return run_ctest(own.build, own.all, ["-R", before.pattern_of_skipped(), *options], "ctest-skipped.xml")
     if own.all:
         from run_clients import run_clients
         clients_status = run_clients(own.build)

@@ -16,8 +16,9 @@ WHOLE_EXPRESSION = re.search(r'SKIP_REGULAR_EXPRESSION ("(?:\\.|[^"\\])*")', TAK
 
 
 class RunTests(unittest.TestCase):
-    def run_entries(self, *entries):
-        """entries: (name, shell command, properties). Returns the printed lines and the exit status."""
+    def run_entries(self, *entries, then=None):
+        """entries: (name, shell command, properties). Returns the printed lines and the exit status; with `then`, those of a
+        second run with that option."""
         with tempfile.TemporaryDirectory() as folder:
             lines = []
             for name, command, properties in entries:
@@ -25,8 +26,9 @@ class RunTests(unittest.TestCase):
                 if properties:
                     lines.append(f"set_tests_properties({name} PROPERTIES {properties})")
             Path(folder, "CTestTestfile.cmake").write_text("\n".join(lines) + "\n")
-            done = subprocess.run([sys.executable, "-B", SCRIPT, "--build", folder], text=True, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE)
+            for option in ([], [then])[:1 + (then is not None)]:
+                done = subprocess.run([sys.executable, "-B", SCRIPT, "--build", folder, *option], text=True,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             return done.stdout.splitlines(), done.returncode
 
     def test_all_pass(self):
@@ -64,6 +66,13 @@ class RunTests(unittest.TestCase):
                                           f"SKIP_REGULAR_EXPRESSION {WHOLE_EXPRESSION}"))
         self.assertNotEqual(status, 0)
         self.assertIn("0 passed, 1 failed, 0 skipped", lines)
+
+    def test_only_what_was_skipped(self):
+        skip = (f"printf '{SKIPPED}'", r'SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]"')
+        lines, status = self.run_entries(("one", "true", ""), ('"a.b/S+1  # GetParam() = (x"', *skip), ('"a.b/S+12"', "true", ""),
+                                         then="--skipped")
+        self.assertEqual((lines[-2:], status), (["0 passed, 0 failed, 1 skipped", "100% tests passed, 0 tests failed out of 1"], 0))
+        self.assertEqual(self.run_entries(("one", "true", ""), then="--skipped"), (["nothing was skipped"], 0))
 
     def test_no_test_at_all_is_a_failure(self):
         self.assertNotEqual(self.run_entries()[1], 0)
