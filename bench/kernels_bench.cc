@@ -1,6 +1,6 @@
 // Speed of the kernels, against what the machine can do at that moment.
 //   kernels_bench [--cpu-time] [--set NAME] [--format NAME] [--threads N] [--k INPUTS]
-//                 [--decode-rows-max ROWS] [prefill|decode|rows|attention|pack …]
+//                 [--bytes OF_WEIGHTS] [--decode-rows-max ROWS] [prefill|decode|rows|attention|pack …]
 // Machines are shared: each figure is the best of several runs, and the ceiling is measured again beside each prefill figure.
 #include <algorithm>
 #include <chrono>
@@ -67,23 +67,28 @@ double int8_ceiling(base::ThreadPool& pool) {
   double best = 1e30;
   for (int i = 0; i < 8; ++i) {
     const double begin = seconds_now();
-    pool.run([&](int) { dot_loop(kCount); });
+    pool.each(pool.thread_count(), [&](int64_t, int) { dot_loop(kCount); });
     best = std::min(best, seconds_now() - begin);
   }
   return 2.0 * 64 * 12 * kCount * pool.thread_count() / best * 1e-9;
 }
 
+// Reads 64-byte lines, asking ahead as the decode kernels do.
+void read_lines(const std::byte* p, int64_t count) {
+#if defined(__x86_64__)
+  for (int64_t i = 0; i < count; ++i, p += 64)
+    asm volatile("prefetcht0 4096(%0)\n movaps (%0), %%xmm0\n movaps 16(%0), %%xmm1\n movaps 32(%0), %%xmm2\n movaps 48(%0), %%xmm3\n" ::"r"(p)
+                 : "xmm0", "xmm1", "xmm2", "xmm3");
+#else
+  for (int64_t i = 0; i < count * 64; i += 8) (void)*reinterpret_cast<const volatile uint64_t*>(p + i);
+#endif
+}
+
 // GB/s of reading `bytes` on all threads.
 double read_bandwidth(base::ThreadPool& pool, const AlignedBytes& bytes) {
-  std::vector<uint64_t> sums(static_cast<size_t>(pool.thread_count()) * 8);
   const double seconds = best_seconds([&] {
-    pool.split(static_cast<int64_t>(bytes.size() / 64), [&](int64_t begin, int64_t end, int thread) {
-      const auto* p = reinterpret_cast<const uint64_t*>(bytes.data());
-      uint64_t lanes[8] = {};
-      for (int64_t i = begin; i < end; ++i)
-        for (int64_t lane = 0; lane < 8; ++lane) lanes[lane] += p[i * 8 + lane];
-      for (uint64_t lane : lanes) sums[static_cast<size_t>(thread) * 8] += lane;
-    });
+    pool.split(static_cast<int64_t>(bytes.size() / 64),
+               [&](int64_t begin, int64_t end, int) { read_lines(bytes.data() + begin * 64, end - begin); });
   });
   return static_cast<double>(bytes.size()) / seconds * 1e-9;
 }
@@ -104,6 +109,7 @@ struct Options {
   std::vector<int> thread_counts = {1, 2};
   std::vector<std::string> parts;
   int64_t decode_rows_max = 0;  // up to so many rows take the decode path
+  int64_t decode_bytes = 256 << 20;
   int64_t decode_k = 896;  // inputs of the matrix of the decode benchmarks
 };
 
@@ -138,14 +144,14 @@ void bench_prefill(const Options& options, WeightFormat format, base::ThreadPool
   }
 }
 
-// Rows decoding together over a matrix larger than the cache: 256 MB of packed weights.
+// Rows decoding together over 256 MiB of packed weights, more than the cache holds (or as many as --bytes says).
 void bench_decode(const Options& options, WeightFormat format, base::ThreadPool& pool, const std::vector<int64_t>& row_counts) {
   const KernelSet& set = *options.set;
   Random random(2);
-  const int64_t k = rounded_k(format, options.decode_k), n_block = 4096;
+  const int64_t k = rounded_k(format, options.decode_k), n_block = std::min<int64_t>(4096, options.decode_bytes * 8 / 9 / k / 16 * 16);
   const auto rows = random_weights(random, format, n_block, k);
   const size_t bytes_of_block = set.packed_bytes(format, n_block, k);
-  const auto copies = static_cast<int64_t>((256u << 20) / bytes_of_block);
+  const auto copies = std::max<int64_t>(1, options.decode_bytes / static_cast<int64_t>(bytes_of_block));
   AlignedBytes all(bytes_of_block * static_cast<size_t>(copies));
   for (int64_t i = 0; i < copies; ++i)
     set.pack(format, rows.data(), n_block, k, 0, panel_count(n_block), all.data() + static_cast<size_t>(i) * bytes_of_block);
@@ -224,6 +230,7 @@ Options parse(int argc, char** argv) {
     else if (word == "--cpu-time") uses_cpu_time = true, options.thread_counts = {1};
     else if (word == "--threads") options.thread_counts = {std::max(1, std::atoi(value))}, ++i;
     else if (word == "--decode-rows-max") options.decode_rows_max = std::atoi(value), ++i;
+    else if (word == "--bytes") options.decode_bytes = std::max(1 << 16, std::atoi(value)), ++i;
     else if (word == "--k") options.decode_k = std::max(1, std::atoi(value)), ++i;
     else if (word == "--format") {
       const auto format = base::weight_format_of_name(value);

@@ -5,7 +5,7 @@
 
 namespace takt::kernels {
 
-// e^x within 1.1 ulp. exp(-inf) = 0, overflow gives infinity, NaN stays NaN; results below 2^-126 are rounded once.
+// e^x within 0.9 ulp. exp(-inf) = 0, overflow gives infinity, NaN stays NaN; results below 2^-126 are rounded once.
 // Cody-Waite reduction x = n ln 2 + r, |r| <= 0.3466, and the degree-6 polynomial of e^r (minimax on that interval, coefficient
 // of 1 and r fixed at 1); n enters the exponent in two halves, since 2^n alone need not be a float32.
 template <class Isa>
@@ -40,7 +40,7 @@ TAKT_INLINE typename Isa::F times_sigmoid(typename Isa::F y, typename Isa::F x) 
   return Isa::div(y, Isa::add(Isa::set_f(1.0f), e));
 }
 
-// Within 1.2e-7 absolute: 1 - 2 / (e^2x + 1).
+// Within 2e-7 absolute: 1 - 2 / (e^2x + 1).
 template <class Isa>
 TAKT_INLINE typename Isa::F tanh(typename Isa::F x) {
   const auto one = Isa::set_f(1.0f);
