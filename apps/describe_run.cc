@@ -51,7 +51,9 @@ boost::json::object describe_run_json(const gguf::File& file, const kernels::Ker
   std::string why_not;
   auto spec = model::read_network_spec(file);
   if (!spec) why_not = spec.error().message;
-  if (!spec || !collect_formats(file, kernel_set, uses, why_not)) return {{"can_run", false}, {"why_not", why_not}};
+  if (spec)
+    if (auto status = model::check_weights(file, *spec); !status) why_not = status.error().message;
+  if (!why_not.empty() || !collect_formats(file, kernel_set, uses, why_not)) return {{"can_run", false}, {"why_not", why_not}};
   const contract::ModelShape shape = model::model_shape(file, *spec, kernel_set);
   if (context_tokens == 0) context_tokens = shape.context_train;
   boost::json::array formats;

@@ -57,6 +57,18 @@ class TerminalSink : public contract::OutputSink {
   bool has_token_ = false;
 };
 
+// While an answer streams, Ctrl-C stops the answer; before and after it ends the program.
+class InterruptGuard {
+ public:
+  InterruptGuard() : before_(std::signal(SIGINT, on_interrupt)) {}
+  ~InterruptGuard() { std::signal(SIGINT, before_); }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
 double per_second(int64_t count, int64_t us) { return us > 0 ? static_cast<double>(count) * 1e6 / static_cast<double>(us) : 0; }
 
 // Nearest-rank percentile of sorted values, in milliseconds.
@@ -69,14 +81,17 @@ double percentile_ms(const std::vector<int64_t>& sorted_us, double share) {
 
 void add_sampling_options(CLI::App& app, SamplingOptions& options) {
   contract::Sampling& sampling = options.sampling;
-  add_option(app, "--temperature,--temp", sampling.temperature, "0: always the most probable token")->check(CLI::Range(0.0, 100.0));
+  const auto finite = [](const std::string& text) {  // CLI::Range lets a not-a-number pass
+    return text.find_first_of("nN") == std::string::npos ? std::string() : "expected a number, not " + text;
+  };
+  add_option(app, "--temperature,--temp", sampling.temperature, "0: always the most probable token")->check(CLI::Range(0.0, 100.0))->check(finite);
   add_option(app, "--top-k", sampling.top_k, "choose among the k most probable; 0: off");
-  add_option(app, "--top-p", sampling.top_p, "choose among the most probable that together reach p; 1: off")->check(CLI::Range(0.0, 1.0));
-  add_option(app, "--min-p", sampling.min_p, "drop tokens below this share of the best one's probability; 0: off")->check(CLI::Range(0.0, 1.0));
-  add_option(app, "--repeat-penalty", sampling.repeat_penalty, "divide the logit of recent tokens; 1: off")->check(CLI::Range(0.01, 100.0));
+  add_option(app, "--top-p", sampling.top_p, "choose among the most probable that together reach p; 1: off")->check(CLI::Range(0.0, 1.0))->check(finite);
+  add_option(app, "--min-p", sampling.min_p, "drop tokens below this share of the best one's probability; 0: off")->check(CLI::Range(0.0, 1.0))->check(finite);
+  add_option(app, "--repeat-penalty", sampling.repeat_penalty, "divide the logit of recent tokens; 1: off")->check(CLI::Range(0.01, 100.0))->check(finite);
   add_option(app, "--repeat-last-n", sampling.repeat_last_n, "how many recent tokens the penalties look at");
-  add_option(app, "--frequency-penalty", sampling.frequency_penalty, "per earlier occurrence")->check(CLI::Range(-2.0, 2.0));
-  add_option(app, "--presence-penalty", sampling.presence_penalty, "for having occurred")->check(CLI::Range(-2.0, 2.0));
+  add_option(app, "--frequency-penalty", sampling.frequency_penalty, "per earlier occurrence")->check(CLI::Range(-2.0, 2.0))->check(finite);
+  add_option(app, "--presence-penalty", sampling.presence_penalty, "for having occurred")->check(CLI::Range(-2.0, 2.0))->check(finite);
   app.add_option("--seed", options.seed, "the same seed gives the same answer; drawn when absent")->envname("TAKT_SEED");
   add_option(app, "--max-tokens,-n", options.output_tokens_max, "tokens of an answer at most; -1: to the end of the context")->check(CLI::Range(-1, 1 << 30));
   app.add_option("--stop", options.stop, "end the answer before this text (may be given several times)");
@@ -84,7 +99,8 @@ void add_sampling_options(CLI::App& app, SamplingOptions& options) {
 
 AnswerTimes stream_answer(Session& session, const server::TextServices& text, std::vector<contract::TokenId> prompt,
                           const SamplingOptions& options) {
-  std::signal(SIGINT, on_interrupt);
+  is_interrupted.store(false);
+  const InterruptGuard guard;
   contract::Submission submission;
   submission.request.prompt = std::make_shared<std::vector<contract::TokenId>>(std::move(prompt));
   submission.request.output_tokens_max =
@@ -104,14 +120,14 @@ AnswerTimes stream_answer(Session& session, const server::TextServices& text, st
     answer += piece;
     std::fwrite(piece.data(), 1, piece.size(), stdout);
     std::fflush(stdout);
-    if (is_interrupted.load()) session.world().cancel(*id);
+    if (is_interrupted.load() || std::ferror(stdout) != 0) session.world().cancel(*id);
   }
   AnswerTimes times = sink->times();
   times.text = std::move(answer);
   return times;
 }
 
-bool take_interrupt() { return is_interrupted.exchange(false); }
+bool was_interrupted() { return is_interrupted.load(); }
 
 void print_times(const Session& session, const AnswerTimes& times) {
   const contract::RequestTimes& request = times.request;

@@ -41,7 +41,7 @@ AnswerTimes stream_answer(Session& session, const server::TextServices& text, st
 // Load, prefill and decode told apart, on stderr.
 void print_times(const Session& session, const AnswerTimes& times);
 
-// True once after Ctrl-C (the handler is installed by stream_answer).
-bool take_interrupt();
+// Whether Ctrl-C ended the last answer.
+bool was_interrupted();
 
 }  // namespace takt::apps

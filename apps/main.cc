@@ -9,6 +9,8 @@
 
 namespace {
 
+constexpr int kUsageExit = 2;  // as most programs have it
+
 // llama-bench's two-letter options with one dash, which CLI11 would read as -p g.
 std::vector<std::string> arguments(int argc, char** argv) {
   std::vector<std::string> result;
@@ -17,6 +19,24 @@ std::vector<std::string> arguments(int argc, char** argv) {
     result.push_back(argument == "-pg" || argument == "-ub" ? "-" + argument : argument);
   }
   return result;
+}
+
+// CLI11 looks up the variables of every command, used or not: only those of the one that runs shall count.
+void limit_environment(CLI::App& app, const std::string& command) {
+  for (CLI::App* subcommand : app.get_subcommands({}))
+    if (subcommand->get_name() != command)
+      for (CLI::Option* option : subcommand->get_options()) option->envname("");
+}
+
+// "A subcommand is required" is a poor answer to a misspelt one.
+void check_command(CLI::App& app, const std::string& command) {
+  if (command.empty() || command[0] == '-') return;
+  std::string names;
+  for (const CLI::App* subcommand : app.get_subcommands({})) {
+    if (subcommand->get_name() == command) return;
+    names += (names.empty() ? "" : ", ") + subcommand->get_name();
+  }
+  throw CLI::ExtrasError("there is no command '" + command + "' (there are: " + names + ")", CLI::ExitCodes::ExtrasError);
 }
 
 }  // namespace
@@ -33,14 +53,23 @@ int main(int argc, char** argv) {
   takt::apps::add_inspect_command(app);
   takt::apps::add_tokenize_command(app);
   takt::apps::add_detokenize_command(app);
+  takt::apps::add_template_command(app);
   takt::apps::add_score_command(app);
   takt::apps::add_synth_command(app);
+  limit_environment(app, argc > 1 ? argv[1] : "");
   try {
+    check_command(app, argc > 1 ? argv[1] : "");
     app.parse(arguments(argc, argv));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+    const int code = app.exit(error);
+    return code == 0 || dynamic_cast<const CLI::RuntimeError*>(&error) != nullptr ? code : kUsageExit;
   } catch (const std::exception& error) {  // out of memory, mostly: nothing of ours throws
     std::fprintf(stderr, "takt: %s\n", error.what());
+    return 1;
+  }
+  // What could not be written must not look like success (a full disk).
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::fprintf(stderr, "takt: the output could not be written\n");
     return 1;
   }
   return 0;

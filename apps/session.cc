@@ -40,13 +40,15 @@ const kernels::KernelSet& choose_kernels(const std::string& name) {
 
 void add_session_options(CLI::App& app, SessionOptions& options) {
   app.add_option("MODEL", options.model, "a GGUF file, or the short name of a model in the cache")->required();
-  add_option(app, "--threads,-t", options.threads, "threads that compute; 0: one a core");
+  add_option(app, "--threads,-t", options.threads, "threads that compute; 0: one a core")->check(CLI::Range(0, 256));
   add_option(app, "--kernels", options.kernels, "instruction set (" + known_kernel_sets() + "); empty: the best supported");
-  add_option(app, "--ctx,-c", options.context_tokens, "context of a request in tokens, prompt and output; 0: the model's, at most 8192");
+  add_option(app, "--ctx,-c", options.context_tokens, "context of a request in tokens, prompt and output; 0: the model's, at most 8192")
+      ->check(CLI::Range(0u, kContextTokensMax));
   add_option(app, "--chunk-tokens", options.chunk_tokens, "prompt tokens evaluated in one step at most")->check(CLI::Range(1, 1 << 16));
   add_option(app, "--chunk-tokens-beside-decode", options.chunk_tokens_beside_decode, "the same in a step that also decodes")
       ->check(CLI::Range(1, 1 << 16));
-  add_option(app, "--kv-tokens", options.kv_tokens, "KV memory in tokens, for all requests together; 0: chosen from the free memory");
+  add_option(app, "--kv-tokens", options.kv_tokens, "KV memory in tokens, for all requests together; 0: chosen from the free memory")
+      ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 29));
 }
 
 std::shared_ptr<const gguf::File> open_model_file(const std::string& model) {
@@ -60,7 +62,7 @@ Session::Session(const SessionOptions& options) {
   const kernels::KernelSet& kernel_set = choose_kernels(options.kernels);
   file_ = open_model_file(options.model);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  pool_ = std::make_unique<base::ThreadPool>(options.threads > 0 ? std::min(options.threads, 256) : cores);
+  pool_ = std::make_unique<base::ThreadPool>(options.threads > 0 ? options.threads : cores);
   {
     Progress progress("loading " + options.model);
     auto model = model::load_model(file_, kernel_set, *pool_, [&](int64_t done, int64_t total) { progress.report(done, total); });
@@ -104,6 +106,8 @@ void Session::choose_capacity(const SessionOptions& options) {
   uint64_t pages = (options.kv_tokens + shape.page_tokens - 1) / shape.page_tokens;
   if (options.kv_tokens == 0)
     pages = std::max(context_pages, std::min(context_pages * kContextsOfMemory, free_memory_bytes() / 3 / page_bytes));
+  if (pages * page_bytes > static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)))
+    fail("a KV cache of " + std::to_string(pages * page_bytes / 1000000) + " MB is more than this machine's memory (--ctx, --kv-tokens)");
   capacity_.page_tokens = shape.page_tokens;
   capacity_.page_count = static_cast<uint32_t>(std::min<uint64_t>(pages, 1u << 24));
   capacity_.context_tokens = context;

@@ -31,6 +31,9 @@ struct SessionOptions {
   std::string record;           // file to record the scheduler's calls in
 };
 
+// The scheduler counts positions in 32 bits with room to spare.
+inline constexpr uint32_t kContextTokensMax = 1u << 24;
+
 // The options of every command that loads a model.
 void add_session_options(CLI::App& app, SessionOptions& options);
 

@@ -42,12 +42,12 @@ void append_range(const std::string& option, const std::string& text, std::vecto
   const int64_t first = number_of(option, text, 0, dash), last = number_of(option, text, dash + 1, std::min(step_at, text.size()));
   const int64_t step = step_at == std::string::npos ? 1 : number_of(option, text, step_at + 1, text.size());
   const bool is_product = step_at != std::string::npos && text[step_at] == '*';
-  if (step == 0 || (is_product && (step < 2 || first == 0))) fail_list(option, text);
+  if (step == 0 || last < first || (is_product && (step < 2 || first == 0))) fail_list(option, text);
   for (int64_t value = first; value <= last && out.size() < 10000; value = is_product ? value * step : value + step) out.push_back(value);
 }
 
 // Repeats, commas and ranges, as llama-bench reads them.
-std::vector<int64_t> numbers(const std::string& option, const std::vector<std::string>& texts) {
+std::vector<int64_t> numbers(const std::string& option, const std::vector<std::string>& texts, int64_t least = 0) {
   std::vector<int64_t> values;
   for (const std::string& text : texts)
     for (size_t begin = 0; begin <= text.size();) {
@@ -55,18 +55,20 @@ std::vector<int64_t> numbers(const std::string& option, const std::vector<std::s
       append_range(option, text.substr(begin, end - begin), values);
       begin = end + 1;
     }
+  for (int64_t value : values)
+    if (value < least) fail(option + ": " + std::to_string(value) + " is less than " + std::to_string(least));
   return values;
 }
 
 std::vector<ThroughputTest> tests_of(const BenchOptions& options) {
   std::vector<ThroughputTest> tests;
   for (int64_t depth : numbers("-d", options.depth))
-    for (int64_t batch : numbers("-b", options.batch))
-      for (int64_t chunk : numbers("-ub", options.chunk)) {
+    for (int64_t batch : numbers("-b", options.batch, 1))
+      for (int64_t chunk : numbers("-ub", options.chunk, 1)) {
         ThroughputTest test;
         test.depth_tokens = depth;
-        test.batch_tokens = std::max<int64_t>(1, batch);
-        test.chunk_tokens = std::max<int64_t>(1, chunk);
+        test.batch_tokens = batch;
+        test.chunk_tokens = chunk;
         const auto add = [&](int64_t prompt, int64_t generate) {
           test.prompt_tokens = prompt;
           test.generated_tokens = generate;
@@ -80,6 +82,7 @@ std::vector<ThroughputTest> tests_of(const BenchOptions& options) {
           add(both[0], both[1]);
         }
       }
+  if (tests.empty()) fail("nothing to measure: give -p, -n or -pg more than 0 tokens");
   return tests;
 }
 
@@ -87,7 +90,7 @@ void bench(const BenchOptions& options) {
   const kernels::KernelSet* set = kernels::select_kernel_set(options.kernels);
   if (set == nullptr) fail("--kernels " + options.kernels + ": unknown, or not supported by this processor");
   const auto file = open_model_file(options.model);
-  std::vector<int64_t> threads = numbers("-t", options.threads);
+  std::vector<int64_t> threads = numbers("-t", options.threads, 1);
   if (threads.empty()) threads.push_back(std::max(1u, std::thread::hardware_concurrency()));
   std::shared_ptr<const model::Model> model;
   {

@@ -14,6 +14,8 @@
 namespace takt::apps {
 namespace {
 
+constexpr int kInterruptedExit = 130;  // 128 + SIGINT, as shells have it
+
 struct RunOptions {
   SessionOptions session;
   SamplingOptions sampling;
@@ -32,8 +34,9 @@ std::vector<contract::TokenId> encode_chat(const TextModel& text, const boost::j
 
 void run(const RunOptions& options) {
   Session session(options.session);
-  const TextModel text = load_text_model(*session.file());
+  const TextModel text = load_text_model(session);
   std::vector<contract::TokenId> prompt;
+  if (!options.is_raw && !text.template_error.empty()) fail(text.template_error + " (--raw goes on without it)");
   if (options.is_raw || text.chat_template == nullptr) {
     if (!options.system.empty()) fail("--system needs a model with a chat template, and no --raw");
     auto tokens = text.services.encode(options.prompt, true, false);
@@ -51,12 +54,13 @@ void run(const RunOptions& options) {
   std::printf("\n");
   std::fflush(stdout);
   if (!options.is_quiet) print_times(session, times);
+  if (was_interrupted()) throw CLI::RuntimeError(kInterruptedExit);
 }
 
 void chat(const RunOptions& options) {
   Session session(options.session);
-  const TextModel text = load_text_model(*session.file());
-  if (text.chat_template == nullptr) fail("this model has no chat template; use `takt run --raw` for plain completion");
+  const TextModel text = load_text_model(session);
+  if (text.chat_template == nullptr) fail(text.template_error.empty() ? "this model has no chat template; use `takt run --raw` for plain completion" : text.template_error);
   boost::json::array messages;
   if (!options.system.empty()) messages.push_back(message("system", options.system));
   const bool is_terminal = isatty(STDIN_FILENO) != 0;
@@ -71,7 +75,6 @@ void chat(const RunOptions& options) {
     if (times.finish == contract::FinishReason::error) fail(times.error);
     std::printf("\n");
     std::fflush(stdout);
-    take_interrupt();
     messages.push_back(message("assistant", times.text));
     if (!options.is_quiet) print_times(session, times);
   }

@@ -88,8 +88,11 @@ std::vector<contract::TokenId> read_tokens(const std::string& path) {
 void score(const ScoreOptions& options) {
   const std::vector<contract::TokenId> tokens = read_tokens(options.tokens_path);
   SessionOptions session_options = options.session;
-  const auto needed = static_cast<uint32_t>(tokens.size()) + std::max(1u, options.greedy);
-  if (session_options.context_tokens == 0) session_options.context_tokens = needed;
+  const size_t needed = tokens.size() + std::max(1u, options.greedy);
+  if (session_options.context_tokens == 0) session_options.context_tokens = static_cast<uint32_t>(std::min<size_t>(needed, kContextTokensMax));
+  if (needed > session_options.context_tokens)
+    fail(std::to_string(tokens.size()) + " tokens and " + std::to_string(options.greedy) + " greedy ones do not fit a context of " +
+         std::to_string(session_options.context_tokens) + " (--ctx)");
   Session session(session_options);
   const bool is_decode = options.mode == "decode";
   contract::Submission submission;
@@ -109,7 +112,7 @@ void score(const ScoreOptions& options) {
   if (auto id = session.world().submit(std::move(submission)); !id) fail(id.error());
   if (const std::string error = sink->wait(); !error.empty()) fail(error);
   std::printf("{\"greedy\":[");
-  for (size_t i = 0; i < options.greedy; ++i) std::printf("%s%d", i == 0 ? "" : ",", sink->greedy()[i]);
+  for (size_t i = 0; i < std::min<size_t>(options.greedy, sink->greedy().size()); ++i) std::printf("%s%d", i == 0 ? "" : ",", sink->greedy()[i]);
   std::printf("]}\n");
 }
 

@@ -48,7 +48,7 @@ void serve(const ServeOptions& options) {
   if (!server) fail(server.error());
   say(base::LogLevel::info, "listening on http://%s:%u, loading %s", options.server.host.c_str(), (*server)->port(), options.session.model.c_str());
   Session session(options.session);
-  const TextModel text = load_text_model(*session.file());
+  const TextModel text = load_text_model(session);
   server::ServedModel served;
   served.name = options.alias.empty() ? std::filesystem::path(session.file()->path()).stem().string() : options.alias;
   served.shape = session.model().shape;

@@ -20,26 +20,39 @@ inline void relax() {
 }  // namespace
 
 ThreadPool::ThreadPool(int thread_count) : thread_count_(thread_count < 1 ? 1 : thread_count) {
-  for (int thread = 1; thread < thread_count_; ++thread) workers_.emplace_back([this, thread] { work(thread); });
+  try {
+    for (int thread = 1; thread < thread_count_; ++thread) workers_.emplace_back([this, thread] { work(thread); });
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
-ThreadPool::~ThreadPool() {
-  stopping_.store(true);
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
+  is_stopping_.store(true);
   generation_.fetch_add(1);
   generation_.notify_all();
   for (auto& worker : workers_) worker.join();
 }
 
-void ThreadPool::run_erased(Job job, void* context) {
-  if (thread_count_ == 1) return job(context, 0);
+void ThreadPool::claim_items(int thread) {
+  for (int64_t item; (item = next_item_.fetch_add(1, std::memory_order_relaxed)) < count_;) job_(context_, item, thread);
+}
+
+void ThreadPool::fork(Job job, const void* context, int64_t count) {
   job_ = job;
   context_ = context;
-  pending_.store(thread_count_ - 1, std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
+  count_ = count;
+  next_item_.store(0, std::memory_order_relaxed);
+  generation_.fetch_add(1);  // open: what was written above is seen by whoever sees this
   generation_.notify_all();
-  job(context, 0);
-  // The other threads finish within a job's length; yield when they lost their core to somebody else.
-  for (int spins = 0; pending_.load(std::memory_order_acquire) != 0; ++spins) {
+  claim_items(0);
+  // Close, then wait for those inside. A worker enters first and looks at the generation afterwards, both in the one total order of
+  // the default memory order: so either it sees the job closed, or this thread sees it inside.
+  generation_.fetch_add(1);
+  for (int spins = 0; inside_.load() != 0; ++spins) {
     if (spins < kSpinsBeforePark) relax();
     else std::this_thread::yield();
   }
@@ -47,20 +60,21 @@ void ThreadPool::run_erased(Job job, void* context) {
 
 void ThreadPool::work(int thread) {
   uint32_t seen = 0;
-  for (;;) {
-    uint32_t now = generation_.load(std::memory_order_acquire);
+  while (!is_stopping_.load()) {
+    uint32_t now = generation_.load();
     for (int spins = 0; now == seen && spins < kSpinsBeforePark; ++spins) {
       relax();
-      now = generation_.load(std::memory_order_acquire);
+      now = generation_.load(std::memory_order_relaxed);
     }
     if (now == seen) {
-      generation_.wait(seen, std::memory_order_acquire);
+      generation_.wait(seen);
       continue;
     }
     seen = now;
-    if (stopping_.load()) return;
-    job_(context_, thread);
-    pending_.fetch_sub(1, std::memory_order_release);
+    if ((now & 1) == 0) continue;  // closed already
+    inside_.fetch_add(1);
+    if (generation_.load() == now) claim_items(thread);
+    inside_.fetch_sub(1);
   }
 }
 

@@ -1,6 +1,7 @@
 // Fork-join over a fixed set of threads, made for thousands of very short jobs a second.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <thread>
@@ -9,11 +10,13 @@
 
 namespace takt::base {
 
-// `run(f)` calls f(thread_index) once on each of `thread_count` threads, the caller being thread 0, and returns when all are
-// done. Workers spin for a while after a job, then park: a decode step forks some hundred times a token, and a futex wake
-// costs more than most of those jobs. One caller at a time; a job must not throw and must not call run().
+// A job is a number of items; the caller and the workers claim them one by one. The caller waits only for workers that are inside
+// the job: one that the system keeps off its core (a busy machine, a parked thread that wakes late) delays nobody, the others
+// take its items. Workers spin for a while after a job, then park: a decode step forks some hundred times a token, and a futex
+// wake costs more than most of those jobs. One caller at a time; a job must not throw and must not fork again.
 class ThreadPool {
  public:
+  // May throw std::system_error when the system refuses a thread.
   explicit ThreadPool(int thread_count);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -21,41 +24,42 @@ class ThreadPool {
 
   int thread_count() const { return thread_count_; }
 
-  template <class F>
-  void run(F&& job) {
-    run_erased([](void* context, int thread) { (*static_cast<std::remove_reference_t<F>*>(context))(thread); }, &job);
-  }
-
-  // Splits [0, count) into contiguous pieces, one a thread, and calls job(begin, end, thread) for the non-empty ones.
-  template <class F>
-  void split(int64_t count, F&& job) {
-    const int64_t threads = thread_count_;
-    run([&](int thread) {
-      const int64_t begin = count * thread / threads, end = count * (thread + 1) / threads;
-      if (begin < end) job(begin, end, thread);
-    });
-  }
-
-  // Calls job(item, thread) for each item of [0, count), items claimed one by one: for items of unequal cost.
+  // Calls job(item, thread), which must be const (no mutable lambda), for each item of [0, count). `thread` in [0, thread_count) is not shared by two running calls.
   template <class F>
   void each(int64_t count, F&& job) {
-    std::atomic<int64_t> next{0};
-    run([&](int thread) {
-      for (int64_t item; (item = next.fetch_add(1, std::memory_order_relaxed)) < count;) job(item, thread);
-    });
+    if (thread_count_ == 1 || count <= 1) {
+      for (int64_t item = 0; item < count; ++item) job(item, 0);
+      return;
+    }
+    fork([](const void* context, int64_t item, int thread) { (*static_cast<const std::remove_reference_t<F>*>(context))(item, thread); }, &job, count);
+  }
+
+  // Splits [0, count) into contiguous pieces of nearly equal length, a few for each thread, and calls job(begin, end, thread).
+  template <class F>
+  void split(int64_t count, F&& job) {
+    const int64_t pieces = thread_count_ == 1 ? std::min<int64_t>(count, 1) : std::min<int64_t>(count, int64_t{thread_count_} * kPiecesPerThread);
+    each(pieces, [&](int64_t piece, int thread) { job(count * piece / pieces, count * (piece + 1) / pieces, thread); });
   }
 
  private:
-  using Job = void (*)(void* context, int thread);
-  void run_erased(Job job, void* context);
+  // Enough that a thread which starts late or is slowed down leaves little for the others to wait for; few enough that a piece of a
+  // small matrix is still a stream.
+  static constexpr int64_t kPiecesPerThread = 4;
+
+  using Job = void (*)(const void* context, int64_t item, int thread);
+  void fork(Job job, const void* context, int64_t count);
+  void claim_items(int thread);
   void work(int thread);
+  void stop();
 
   int thread_count_;
   Job job_ = nullptr;
-  void* context_ = nullptr;
-  alignas(64) std::atomic<uint32_t> generation_{0};
-  alignas(64) std::atomic<int> pending_{0};
-  std::atomic<bool> stopping_{false};
+  const void* context_ = nullptr;
+  int64_t count_ = 0;
+  alignas(64) std::atomic<uint32_t> generation_{0};  // odd: a job is open for workers
+  alignas(64) std::atomic<int64_t> next_item_{0};
+  alignas(64) std::atomic<int> inside_{0};           // workers between entering and leaving a job
+  std::atomic<bool> is_stopping_{false};
   std::vector<std::thread> workers_;
 };
 

@@ -119,6 +119,9 @@ contract::RequestOutput& Engine::output_of(contract::RequestId id) {
 void Engine::take_logits(const WantedLogits& wanted, std::span<float> logits) {
   Sequence& sequence = *wanted.sequence;
   const auto next = static_cast<size_t>(wanted.position) + 1;
+  if (completion_.result.rows[wanted.row_result].finish == contract::FinishReason::error) return;
+  if (!are_sound(logits))
+    return finish_row(wanted, contract::FinishReason::error, {}, "the model's output is not a number: are its weights damaged?");
   if (wanted.is_prompt_position) {
     const contract::TokenId actual = next < sequence.prompt_tokens ? sequence.tokens[next] : -1;
     output_of(wanted.request).prompt_positions.push_back(log_probabilities(logits, actual, *sequence.spec.prompt_top_logprobs));
@@ -140,7 +143,7 @@ void Engine::take_logits(const WantedLogits& wanted, std::span<float> logits) {
   const Sampled sampled = is_forced ? Sampled{sequence.spec.forced_tokens[output_index], true}
                                     : sampler_.sample(sequence.spec.sampling, sequence.tokens, next, logits, allowed_);
   if (!sampled.is_valid)
-    return finish_row(wanted, contract::FinishReason::error, {}, "the model's output holds a not-a-number, or every token is banned");
+    return finish_row(wanted, contract::FinishReason::error, {}, "every token is banned");
   token.id = sampled.token;
   if (sequence.spec.top_logprobs) token.logprob = log_probabilities(raw, sampled.token, 0).logprob;
   accept_token(wanted, std::move(token));

@@ -22,14 +22,13 @@ bool before(const Candidate& a, const Candidate& b) {
   return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
 }
 
-bool has_nan(std::span<const float> logits) {
-  // Summing would miss a pair of infinities; comparing each with itself vectorises as well.
-  int nan_count = 0;
-  for (float logit : logits) nan_count += logit != logit;
-  return nan_count != 0;
-}
-
 }  // namespace
+
+bool are_sound(std::span<const float> logits) {
+  int unsound_count = 0;
+  for (float logit : logits) unsound_count += !(logit < std::numeric_limits<float>::infinity());  // also true for a not-a-number
+  return unsound_count == 0;
+}
 
 double uniform_draw(uint64_t seed, uint32_t choice_index, uint64_t position) {
   const uint64_t bits = mix(mix(mix(seed) ^ choice_index) ^ position);
@@ -121,8 +120,10 @@ Sampled Sampler::draw(const contract::Sampling& sampling, std::span<const float>
 
 Sampled Sampler::sample(const contract::Sampling& sampling, std::span<const contract::TokenId> history, uint64_t position,
                         std::span<float> logits, std::span<const uint64_t> allowed) {
-  if (has_nan(logits)) return {};
-  for (const auto& [token, bias] : sampling.logit_bias) logits[static_cast<size_t>(token)] += bias;
+  for (const auto& [token, bias] : sampling.logit_bias) {
+    float& logit = logits[static_cast<size_t>(token)];
+    logit = std::min(logit + bias, std::numeric_limits<float>::max());  // several large biases must not add up to infinity
+  }
   apply_penalties(sampling, history, logits);
   if (!allowed.empty())
     for (size_t i = 0; i < logits.size(); ++i)

@@ -17,13 +17,13 @@ double uniform_draw(uint64_t seed, uint32_t choice_index, uint64_t position);
 
 struct Sampled {
   contract::TokenId token = 0;
-  bool is_valid = false;  // false: the logits hold a not-a-number, or every token is banned
+  bool is_valid = false;  // false: every token is banned
 };
 
 class Sampler {
  public:
   // Chooses the token for `position` (its index in the sequence). history: the sequence so far (prompt and output), for the
-  // penalties. logits [vocabulary] are changed. allowed: bit per token, empty: all.
+  // penalties. logits [vocabulary] are changed. allowed: bit per token, empty: all. Precondition: are_sound(logits).
   Sampled sample(const contract::Sampling& sampling, std::span<const contract::TokenId> history, uint64_t position,
                  std::span<float> logits, std::span<const uint64_t> allowed);
 
@@ -41,6 +41,9 @@ class Sampler {
   std::vector<Candidate> candidates_;
   std::vector<contract::TokenId> window_;
 };
+
+// Whether every logit is a number below infinity: what a sound model gives. (Minus infinity means probability 0.)
+bool are_sound(std::span<const float> logits);
 
 // Natural log-probabilities of the raw distribution: of `token` (any value when negative) and of the `count` best.
 contract::TokenOutput log_probabilities(std::span<const float> logits, contract::TokenId token, uint32_t count);

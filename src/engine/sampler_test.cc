@@ -101,12 +101,17 @@ TEST(Sampler, PenaltiesBiasAndMask) {
 
 TEST(Sampler, NotANumberAndNothingLeftAreErrorsNotTokens) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), minus_infinity = -std::numeric_limits<float>::infinity();
-  EXPECT_FALSE(draw(plain(), {1, nan, 0}).is_valid);
+  EXPECT_FALSE(are_sound(std::vector<float>{1, nan, 0}));
+  EXPECT_FALSE(are_sound(std::vector<float>{1, -minus_infinity, 0}));
+  EXPECT_TRUE(are_sound(std::vector<float>{1, minus_infinity, 0}));
   EXPECT_FALSE(draw(plain(), {minus_infinity, minus_infinity}).is_valid);
   EXPECT_FALSE(draw(plain(), {1, 2}, 0, {}, {0}).is_valid);
   contract::Sampling sampling = plain();
   sampling.temperature = 0;
   EXPECT_FALSE(draw(sampling, {1, 2}, 0, {}, {0}).is_valid);
+  sampling = plain();
+  sampling.logit_bias = {{1, 3.4e38f}, {1, 3.4e38f}};
+  EXPECT_EQ(draw(sampling, {2, 1}).token, 1);
   sampling = plain();
   sampling.top_k = 2;
   EXPECT_EQ(draw(sampling, {minus_infinity, 1, minus_infinity}).token, 1);

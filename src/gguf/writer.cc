@@ -1,5 +1,6 @@
 #include "gguf/writer.h"
 
+#include <filesystem>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -34,6 +35,9 @@ Error system_error(const std::string& path, const char* what) {
 }  // namespace
 
 base::Result<Writer> Writer::create(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    return Error{ErrorCode::invalid_argument, path + ": exists and is not a regular file"};
   Writer writer;
   writer.path_ = path;
   writer.file_.reset(std::fopen((path + ".part").c_str(), "wb"));

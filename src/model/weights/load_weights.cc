@@ -8,10 +8,17 @@ namespace {
 
 std::string shape_text(uint64_t a, uint64_t b) { return "[" + std::to_string(a) + ", " + std::to_string(b) + "]"; }
 
+std::string shape_text(const gguf::Tensor& tensor) {
+  std::string text = "[";
+  for (int i = 0; i < tensor.dim_count; ++i) text += (i == 0 ? "" : ", ") + std::to_string(tensor.dims[i]);
+  return text + "]";
+}
+
 // Loads one file's tensors. Its members are what every step needs; a failed step leaves the error in the Status.
 class Loader {
  public:
-  Loader(const gguf::File& file, const NetworkSpec& spec, const kernels::KernelSet& kernel_set, base::ThreadPool& pool,
+  // Without a kernel set it only checks.
+  Loader(const gguf::File& file, const NetworkSpec& spec, const kernels::KernelSet* kernel_set, base::ThreadPool* pool,
          const LoadProgress& progress)
       : file_(file), spec_(spec), kernel_set_(kernel_set), pool_(pool), progress_(progress) {
     for (const gguf::Tensor& tensor : file.tensors()) bytes_total_ += static_cast<int64_t>(tensor.bytes.size());
@@ -74,7 +81,7 @@ class Loader {
     if (tensor == nullptr) return base::Error{base::ErrorCode::invalid_file, "tensor '" + name + "' is missing"};
     const bool is_vector = tensor->dim_count == 1 && n == 1;
     if ((tensor->dim_count != 2 && !is_vector) || tensor->dims[0] != static_cast<uint64_t>(k) || tensor->dims[1] != static_cast<uint64_t>(n))
-      return file_.tensor_error(*tensor, "has the shape " + shape_text(tensor->dims[0], tensor->dims[1]) + ", expected " +
+      return file_.tensor_error(*tensor, "has the shape " + shape_text(*tensor) + ", expected " +
                                              shape_text(static_cast<uint64_t>(k), static_cast<uint64_t>(n)));
     if (!tensor->format())
       return base::Error{base::ErrorCode::unsupported,
@@ -85,6 +92,7 @@ class Loader {
   base::Status vector(const std::string& name, int64_t count, std::vector<float>& out) {
     auto tensor = find(name, count, 1);
     if (!tensor) return tensor.error();
+    if (kernel_set_ == nullptr) return {};
     out.resize(static_cast<size_t>(count));
     kernels::decode_row(*(*tensor)->format(), (*tensor)->bytes.data(), count, out.data());
     report((*tensor)->bytes.size());
@@ -98,16 +106,17 @@ class Loader {
   base::Status matrix(const std::string& name, int64_t k, int64_t n, Matrix& out) {
     auto found = find(name, k, n);
     if (!found) return found.error();
+    if (kernel_set_ == nullptr) return {};
     const gguf::Tensor& tensor = **found;
     const base::WeightFormat format = *tensor.format();
     out.packed = {format, n, k, tensor.bytes.data()};
-    out.activation = kernel_set_.activation_kind(format);
-    if (const size_t bytes = kernel_set_.packed_bytes(format, n, k); bytes > 0) {
+    out.activation = kernel_set_->activation_kind(format);
+    if (const size_t bytes = kernel_set_->packed_bytes(format, n, k); bytes > 0) {
       auto buffer = Buffer::allocate(bytes);
       if (!buffer) return base::Error{buffer.error().code, "tensor '" + name + "': " + buffer.error().message};
       std::byte* packed = buffer->data();
-      pool_.split(kernels::panel_count(n), [&](int64_t begin, int64_t end, int) {
-        kernel_set_.pack(format, tensor.bytes.data(), n, k, begin, end, packed);
+      pool_->split(kernels::panel_count(n), [&](int64_t begin, int64_t end, int) {
+        kernel_set_->pack(format, tensor.bytes.data(), n, k, begin, end, packed);
       });
       file_.advise_dont_need(tensor.bytes);
       out.packed.data = packed;
@@ -125,8 +134,8 @@ class Loader {
 
   const gguf::File& file_;
   const NetworkSpec& spec_;
-  const kernels::KernelSet& kernel_set_;
-  base::ThreadPool& pool_;
+  const kernels::KernelSet* kernel_set_;
+  base::ThreadPool* pool_;
   const LoadProgress& progress_;
   Weights weights_;
   int64_t bytes_done_ = 0;
@@ -141,7 +150,13 @@ void EmbeddingTable::read_row(int32_t token, float* out) const {
 
 base::Result<Weights> load_weights(const gguf::File& file, const NetworkSpec& spec, const kernels::KernelSet& kernel_set,
                                    base::ThreadPool& pool, const LoadProgress& progress) {
-  return Loader(file, spec, kernel_set, pool, progress).load();
+  return Loader(file, spec, &kernel_set, &pool, progress).load();
+}
+
+base::Status check_weights(const gguf::File& file, const NetworkSpec& spec) {
+  const LoadProgress no_progress;
+  auto weights = Loader(file, spec, nullptr, nullptr, no_progress).load();
+  return weights ? base::Status{} : base::Status(weights.error());
 }
 
 }  // namespace takt::model

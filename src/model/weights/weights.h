@@ -72,6 +72,10 @@ struct Weights {
   base::Bytes packed_bytes;         // memory held by `buffers`
 };
 
+// Whether the file has every tensor that the network needs, with the right shape and a format that Takt computes on. Reads no
+// weights. Errors as load_weights.
+base::Status check_weights(const gguf::File& file, const NetworkSpec& spec);
+
 // (bytes packed so far, bytes in all). Called from the loading thread.
 using LoadProgress = std::function<void(int64_t, int64_t)>;
 

@@ -63,6 +63,8 @@ json::value read_message(const json::value& value, FieldReader& reader, const st
     } else {
       message.string("content");
     }
+  } else if (out.contains("content")) {
+    out["content"] = "";  // null, as beside tool calls: many templates join it to a string
   }
   message.array("tool_calls");
   expand_tool_arguments(out);
