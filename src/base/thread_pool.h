@@ -34,18 +34,15 @@ class ThreadPool {
     fork([](const void* context, int64_t item, int thread) { (*static_cast<const std::remove_reference_t<F>*>(context))(item, thread); }, &job, count);
   }
 
-  // Splits [0, count) into contiguous pieces of nearly equal length, a few for each thread, and calls job(begin, end, thread).
+  // Splits [0, count) into contiguous pieces of nearly equal length, as many as threads: each is one stream through memory. Calls
+  // job(begin, end, thread).
   template <class F>
   void split(int64_t count, F&& job) {
-    const int64_t pieces = thread_count_ == 1 ? std::min<int64_t>(count, 1) : std::min<int64_t>(count, int64_t{thread_count_} * kPiecesPerThread);
+    const int64_t pieces = std::min<int64_t>(count, thread_count_);
     each(pieces, [&](int64_t piece, int thread) { job(count * piece / pieces, count * (piece + 1) / pieces, thread); });
   }
 
  private:
-  // Enough that a thread which starts late or is slowed down leaves little for the others to wait for; few enough that a piece of a
-  // small matrix is still a stream.
-  static constexpr int64_t kPiecesPerThread = 4;
-
   using Job = void (*)(const void* context, int64_t item, int thread);
   void fork(Job job, const void* context, int64_t count);
   void claim_items(int thread);
