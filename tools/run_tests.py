@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SECONDS_PER_TEST = 900
 RESULT = re.compile(r"^ *(\d+)/(\d+) Test +#\d+: .*?(?P<word>Passed|\*\*\*.*?) +[\d.]+ sec")  # names may have spaces
 CLOSING = re.compile(r"^\d+% tests passed, \d+ tests? failed out of \d+")
-NOISE = re.compile(r"^( *Start +\d+: |Test project |Total Test time|Internal ctest changing|Label Time Summary|\s*$)")
+NOISE = re.compile(r"^( *Start +\d+: |Test project |Total Test time|Internal ctest changing|Label Time Summary|\S+ += +[\d.]+ sec\*proc|\s*$)")
 GTEST_SKIP = re.compile(r": Skipped\n([^\n\[]+)")
 PLAIN_SKIP = re.compile(r"^skipped: ([^\n]+)", re.M)
 
