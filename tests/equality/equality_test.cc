@@ -21,6 +21,7 @@ struct Schedule {
   int neighbours = 0;
   int repeats = 1;             // the last one is compared
   uint32_t page_count = 4096;  // few: preemption
+  int64_t neighbour_output_tokens = 20;
 };
 
 struct Job {
@@ -43,7 +44,7 @@ contract::GenerationSpec target_spec(bool is_sampled) {
 std::string run_schedule(const std::shared_ptr<const model::Model>& model, const Schedule& schedule, const Job& job, uint64_t* preemptions = nullptr) {
   contract::Capacity capacity;
   capacity.page_count = schedule.page_count;
-  capacity.context_tokens = static_cast<uint32_t>(job.prompt_tokens) + 64;
+  capacity.context_tokens = static_cast<uint32_t>(job.prompt_tokens) + 256;
   capacity.step_tokens_max = schedule.chunk_tokens;
   capacity.rows_max = std::min(16u, schedule.chunk_tokens);
   capacity.chunk_tokens_beside_decode = std::min(schedule.chunk_tokens, 48u);
@@ -53,10 +54,11 @@ std::string run_schedule(const std::shared_ptr<const model::Model>& model, const
   for (int repeat = 0; repeat < schedule.repeats; ++repeat) {
     std::vector<std::shared_ptr<CollectingSink>> neighbours;
     for (int i = 0; i < schedule.neighbours; ++i)
-      neighbours.push_back(session.submit(random_tokens(100 + static_cast<uint64_t>(i), 5 + static_cast<size_t>(i) * 11, vocabulary), 40, target_spec(i % 2 == 0)));
+      neighbours.push_back(session.submit(random_tokens(100 + static_cast<uint64_t>(i), 5 + static_cast<size_t>(i) * 11, vocabulary), schedule.neighbour_output_tokens, target_spec(i % 2 == 0)));
     std::vector<std::shared_ptr<CollectingSink>> targets;
     for (bool is_sampled : {false, true})
       targets.push_back(session.submit(random_tokens(7, job.prompt_tokens, vocabulary), job.output_tokens, target_spec(is_sampled)));
+    if (repeat == 0) session.start();
     bits.clear();
     for (auto& target : targets) {
       target->wait();
@@ -82,8 +84,10 @@ void expect_equal_over_schedules(const std::string& path, const std::string& ker
   EXPECT_EQ(alone, run_schedule(model, {1, 64, 7, 1}, job)) << "chunks of 64, seven neighbours";
   EXPECT_EQ(alone, run_schedule(model, {2, 4, 2, 1}, job)) << "chunks of 4, two neighbours";
   uint64_t preemptions = 0;
-  const auto pages = static_cast<uint32_t>((job.prompt_tokens + static_cast<size_t>(job.output_tokens)) / 32 + 5);
-  EXPECT_EQ(alone, run_schedule(model, {2, 64, 7, 1, pages}, job, &preemptions)) << "preemption";
+  // Room for the neighbours' prompts (12 pages), for one target's, and a page for each to grow into, as admission asks; not for the 14
+  // pages that the neighbours grow by while the target decodes: it came last, so it has to give its pages up.
+  const auto pages = static_cast<uint32_t>((job.prompt_tokens + 31) / 32 + 12 + 8);
+  EXPECT_EQ(alone, run_schedule(model, {2, 64, 7, 1, pages, 120}, job, &preemptions)) << "preemption";
   EXPECT_GT(preemptions, 0u) << "the small page pool was meant to force one";
 }
 
@@ -97,7 +101,7 @@ TEST_P(TinyModels, SameBitsWhateverTheSchedule) {
     const bool is_portable_case = std::string(like) == "smollm2-135m" && (std::string(quant) == "Q4_1" || std::string(quant) == "Q6_K");
     if (!set->is_supported() || set->name == "ref" || (set->name == "portable" && !is_portable_case)) continue;
     SCOPED_TRACE(std::string(set->name));
-    expect_equal_over_schedules(file.path(), std::string(set->name), {75, 12});
+    expect_equal_over_schedules(file.path(), std::string(set->name), {75, 64});
   }
 }
 
@@ -117,7 +121,7 @@ TEST_P(RealModels, SameBitsWhateverTheSchedule) {
   if (path.empty()) GTEST_SKIP() << "needs the model " << GetParam() << " (./x model get " << GetParam() << ")";
   const bool is_small = std::string(GetParam()) == "smollm2-135m";
   if (!is_small && std::getenv("TAKT_TEST_ALL") == nullptr) GTEST_SKIP() << "needs ./x test --all (the larger models)";
-  expect_equal_over_schedules(path, std::string(kernels::select_kernel_set("")->name), {is_small ? 600u : 540u, 16});
+  expect_equal_over_schedules(path, std::string(kernels::select_kernel_set("")->name), {is_small ? 600u : 540u, 64});
 }
 
 INSTANTIATE_TEST_SUITE_P(Cached, RealModels, testing::Values("smollm2-135m", "qwen2.5-coder-0.5b", "gemma3-270m"), [](const auto& param_info) {

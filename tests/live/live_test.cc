@@ -47,6 +47,7 @@ class Live : public testing::Test {
 
 TEST_F(Live, ExactlyAsManyTokensAsAskedFor) {
   LiveSession session(model_->shared_model(), 1, capacity());
+  session.start();
   for (int64_t count : {0, 1, 2, 31, 33}) {
     auto sink = session.submit(prompt(1, 33), count, greedy());
     sink->wait();
@@ -62,6 +63,7 @@ TEST_F(Live, ExactlyAsManyTokensAsAskedFor) {
 
 TEST_F(Live, OutputEndsWhereTheContextEnds) {
   LiveSession session(model_->shared_model(), 1, capacity());
+  session.start();
   auto sink = session.submit(prompt(2, 500), 1 << 20, greedy());
   sink->wait();
   EXPECT_EQ(sink->finish, contract::FinishReason::length);
@@ -72,6 +74,7 @@ TEST_F(Live, OutputEndsWhereTheContextEnds) {
 
 TEST_F(Live, RefusalsNameTheNumbersAndLeaveOthersAlone) {
   LiveSession session(model_->shared_model(), 1, capacity());
+  session.start();
   auto neighbour = session.submit(prompt(3, 40), 50, greedy());
   const auto refuse = [&](std::vector<contract::TokenId> tokens) {
     contract::Submission submission;
@@ -97,11 +100,13 @@ TEST_F(Live, CancelFreesTheRowAndNeighboursKeepTheirBits) {
   std::string alone;
   {
     LiveSession session(model_->shared_model(), 1, capacity());
+    session.start();
     auto sink = session.submit(prompt(5, 70), 60, greedy());
     sink->wait();
     alone = fingerprint(*sink);
   }
   LiveSession session(model_->shared_model(), 1, capacity());
+  session.start();
   std::vector<std::pair<contract::RequestId, std::shared_ptr<CollectingSink>>> victims(6);
   for (size_t i = 0; i < victims.size(); ++i) victims[i].second = session.submit(prompt(10 + i, 100 + i * 40), 300, greedy(), &victims[i].first);
   auto survivor = session.submit(prompt(5, 70), 60, greedy());
@@ -125,6 +130,7 @@ TEST_F(Live, CancelFreesTheRowAndNeighboursKeepTheirBits) {
 
 TEST_F(Live, DrainFinishesWhatRunsAndRefusesTheRest) {
   LiveSession session(model_->shared_model(), 1, capacity());
+  session.start();
   auto running = session.submit(prompt(6, 40), 40, greedy());
   session.world().drain();
   contract::Submission late;
@@ -139,6 +145,7 @@ TEST_F(Live, DrainFinishesWhatRunsAndRefusesTheRest) {
 
 TEST_F(Live, ForcedTokensReportTheDistributionOfPrefill) {
   LiveSession session(model_->shared_model(), 1, capacity());
+  session.start();
   const auto tokens = prompt(7, 50);
   contract::GenerationSpec prefill = greedy();
   prefill.prompt_top_logprobs = 3;
@@ -172,6 +179,7 @@ TEST_F(Live, ARecordedRunReplaysByteForByte) {
     LiveSession session(model_->shared_model(), 1, small, [&](contract::SchedulerPort& inner) {
       return std::make_unique<worlds::RecordingScheduler>(inner, small, record);
     });
+    session.start();
     std::vector<std::shared_ptr<CollectingSink>> sinks;
     std::vector<contract::RequestId> ids(12);
     for (size_t i = 0; i < ids.size(); ++i) {

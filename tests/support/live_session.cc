@@ -65,12 +65,15 @@ LiveSession::LiveSession(std::shared_ptr<const model::Model> model, int threads,
   scheduler_ = std::move(scheduler).value();
   if (wrap) wrapped_ = wrap(*scheduler_);
   world_ = std::make_unique<worlds::RealWorld>(wrapped_ ? *wrapped_ : *scheduler_, *engine_);
+}
+
+void LiveSession::start() {
   loop_ = std::thread([this] { world_->run(); });
 }
 
 LiveSession::~LiveSession() {
   world_->stop();
-  loop_.join();
+  if (loop_.joinable()) loop_.join();
 }
 
 std::shared_ptr<CollectingSink> LiveSession::submit(std::vector<contract::TokenId> prompt, int64_t output_tokens_max,

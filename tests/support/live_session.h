@@ -48,6 +48,9 @@ class LiveSession {
   LiveSession(std::shared_ptr<const model::Model> model, int threads, const contract::Capacity& capacity, const Wrap& wrap = {});
   ~LiveSession();
 
+  // Runs the loop; requests may be submitted before, so that a test decides what is there when the first step is planned.
+  void start();
+
   worlds::RealWorld& world() { return *world_; }
   // Submits and fails the test when refused.
   std::shared_ptr<CollectingSink> submit(std::vector<contract::TokenId> prompt, int64_t output_tokens_max,
