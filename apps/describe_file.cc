@@ -17,7 +17,7 @@ using gguf::Value;
 using gguf::ValueType;
 
 constexpr size_t kTextBytesShown = 72;
-constexpr size_t kElementsShown = 4;    // of an array, in text
+constexpr size_t kElementsShown = 4;     // of an array, in text
 constexpr size_t kJsonElementsMax = 64;  // longer arrays are cut in JSON
 
 template <class... Arguments>
@@ -54,11 +54,16 @@ std::string printable(std::string_view text, size_t bytes_max) {
     const auto byte = static_cast<unsigned char>(text[at]);
     // U+0080…U+009F are control characters that some terminals obey.
     const bool is_c1 = length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[at + 1]) < 0xa0;
-    if (byte == '\n') out += "\\n";
-    else if (byte == '\\') out += "\\\\";
-    else if (length == 0 || byte < 0x20 || byte == 0x7f) out += formatted("\\x%02x", byte);
-    else if (is_c1) out += formatted("\\u00%02x", static_cast<unsigned char>(text[at + 1]));
-    else out.append(text, at, length);
+    if (byte == '\n')
+      out += "\\n";
+    else if (byte == '\\')
+      out += "\\\\";
+    else if (length == 0 || byte < 0x20 || byte == 0x7f)
+      out += formatted("\\x%02x", byte);
+    else if (is_c1)
+      out += formatted("\\u00%02x", static_cast<unsigned char>(text[at + 1]));
+    else
+      out.append(text, at, length);
     at += std::max<size_t>(length, 1);
   }
   return out;
@@ -161,9 +166,11 @@ std::string summary(const gguf::File& file) {
   line("architecture", text_of(file, "general.architecture"));
   line("name", text_of(file, "general.name"));
   line("tokenizer", tokenizer_text(file));
-  if (file.tensors().empty()) line("weights", "none (vocabulary only)");
-  else line("weights", formatted("%.1f million in %zu tensors", static_cast<double>(known_weight_count(file)) / 1e6,
-                                 file.tensors().size()));
+  if (file.tensors().empty())
+    line("weights", "none (vocabulary only)");
+  else
+    line("weights", formatted("%.1f million in %zu tensors", static_cast<double>(known_weight_count(file)) / 1e6,
+                              file.tensors().size()));
   return out;
 }
 
@@ -205,8 +212,10 @@ boost::json::value value_json(const Value& value) {
 boost::json::object tensor_json(const Tensor& tensor) {
   boost::json::array dims;
   for (int i = 0; i < tensor.dim_count; ++i) dims.push_back(tensor.dims[i]);
-  boost::json::object object{{"name", json_text(tensor.name)}, {"type", gguf::tensor_type_name(tensor.type)},
-                             {"dims", std::move(dims)}, {"offset", tensor.offset}};
+  boost::json::object object{{"name", json_text(tensor.name)},
+                             {"type", gguf::tensor_type_name(tensor.type)},
+                             {"dims", std::move(dims)},
+                             {"offset", tensor.offset}};
   if (tensor.is_size_known) object["bytes"] = tensor.bytes.size();
   return object;
 }
@@ -244,11 +253,16 @@ boost::json::object describe_json(const gguf::File& file, bool lists_tensors) {
     if (sum.is_size_known) entry["bytes"] = sum.bytes;
     types.push_back(std::move(entry));
   }
-  boost::json::object object{
-      {"file", json_text(file.path())}, {"version", file.version()}, {"bytes", file.file_bytes()},
-      {"parts", file.part_count()}, {"architecture", text_of(file, "general.architecture")},
-      {"name", text_of(file, "general.name")}, {"tokenizer", tokenizer_text(file)},
-      {"weight_count", known_weight_count(file)}, {"metadata", std::move(metadata)}, {"types", std::move(types)}};
+  boost::json::object object{{"file", json_text(file.path())},
+                             {"version", file.version()},
+                             {"bytes", file.file_bytes()},
+                             {"parts", file.part_count()},
+                             {"architecture", text_of(file, "general.architecture")},
+                             {"name", text_of(file, "general.name")},
+                             {"tokenizer", tokenizer_text(file)},
+                             {"weight_count", known_weight_count(file)},
+                             {"metadata", std::move(metadata)},
+                             {"types", std::move(types)}};
   if (lists_tensors) {
     for (const Tensor& tensor : file.tensors()) tensors.push_back(tensor_json(tensor));
     object["tensors"] = std::move(tensors);

@@ -16,17 +16,20 @@ struct FormatUse {
 };
 
 // The matrices of a file by format. Nothing: a tensor has a type without kernels, and `why_not` names it.
-bool collect_formats(const gguf::File& file, const kernels::KernelSet& kernel_set, std::map<base::WeightFormat, FormatUse>& uses,
-                     std::string& why_not) {
+bool collect_formats(const gguf::File& file, const kernels::KernelSet& kernel_set,
+                     std::map<base::WeightFormat, FormatUse>& uses, std::string& why_not) {
   for (const gguf::Tensor& tensor : file.tensors()) {
     const auto format = tensor.format();
     if (!format) {
-      why_not = "tensor '" + std::string(tensor.name) + "' has the type " + gguf::tensor_type_name(tensor.type) + ", which has no kernels yet";
+      why_not = "tensor '" + std::string(tensor.name) + "' has the type " + gguf::tensor_type_name(tensor.type) +
+                ", which has no kernels yet";
       return false;
     }
     // Vectors are decoded once. An embedding beside an output matrix is read row by row from the file.
-    if (tensor.dim_count != 2 || (tensor.name == "token_embd.weight" && file.find_tensor("output.weight") != nullptr)) continue;
-    const size_t packed = kernel_set.packed_bytes(*format, static_cast<int64_t>(tensor.dims[1]), static_cast<int64_t>(tensor.dims[0]));
+    if (tensor.dim_count != 2 || (tensor.name == "token_embd.weight" && file.find_tensor("output.weight") != nullptr))
+      continue;
+    const size_t packed =
+        kernel_set.packed_bytes(*format, static_cast<int64_t>(tensor.dims[1]), static_cast<int64_t>(tensor.dims[0]));
     FormatUse& use = uses[*format];
     ++use.tensors;
     use.packed_bytes += static_cast<int64_t>(packed > 0 ? packed : tensor.bytes.size());
@@ -46,14 +49,16 @@ std::string megabytes(int64_t bytes) {
 
 }  // namespace
 
-boost::json::object describe_run_json(const gguf::File& file, const kernels::KernelSet& kernel_set, uint32_t context_tokens) {
+boost::json::object describe_run_json(const gguf::File& file, const kernels::KernelSet& kernel_set,
+                                      uint32_t context_tokens) {
   std::map<base::WeightFormat, FormatUse> uses;
   std::string why_not;
   auto spec = model::read_network_spec(file);
   if (!spec) why_not = spec.error().message;
   if (spec)
     if (auto status = model::check_weights(file, *spec); !status) why_not = status.error().message;
-  if (!why_not.empty() || !collect_formats(file, kernel_set, uses, why_not)) return {{"can_run", false}, {"why_not", why_not}};
+  if (!why_not.empty() || !collect_formats(file, kernel_set, uses, why_not))
+    return {{"can_run", false}, {"why_not", why_not}};
   const contract::ModelShape shape = model::model_shape(file, *spec, kernel_set);
   if (context_tokens == 0) context_tokens = shape.context_train;
   boost::json::array formats;
@@ -77,18 +82,22 @@ boost::json::object describe_run_json(const gguf::File& file, const kernels::Ker
 std::string describe_run(const gguf::File& file, const kernels::KernelSet& kernel_set, uint32_t context_tokens) {
   const boost::json::object run = describe_run_json(file, kernel_set, context_tokens);
   if (!run.at("can_run").as_bool()) return "cannot be run: " + std::string(run.at("why_not").as_string()) + "\n";
-  std::string text = "kernels: " + std::string(run.at("kernels").as_string()) + " (" + std::string(kernel_set.description) + ")\n";
+  std::string text =
+      "kernels: " + std::string(run.at("kernels").as_string()) + " (" + std::string(kernel_set.description) + ")\n";
   char line[160];
   for (const auto& entry : run.at("formats").as_array()) {
     const auto& format = entry.as_object();
-    std::snprintf(line, sizeof line, "  %-5s %4lld matrices × activations in %s, %s in memory\n", format.at("type").as_string().c_str(),
-                  static_cast<long long>(format.at("tensors").as_int64()), format.at("activations").as_string().c_str(),
+    std::snprintf(line, sizeof line, "  %-5s %4lld matrices × activations in %s, %s in memory\n",
+                  format.at("type").as_string().c_str(), static_cast<long long>(format.at("tensors").as_int64()),
+                  format.at("activations").as_string().c_str(),
                   megabytes(format.at("packed_bytes").as_int64()).c_str());
     text += line;
   }
-  std::snprintf(line, sizeof line, "memory for a context of %lld tokens: weights %s + KV cache %s (%lld bytes a token)\n",
-                static_cast<long long>(run.at("context_tokens").to_number<int64_t>()), megabytes(run.at("weight_bytes").as_int64()).c_str(),
-                megabytes(run.at("kv_bytes").as_int64()).c_str(), static_cast<long long>(run.at("kv_bytes_per_token").as_int64()));
+  std::snprintf(line, sizeof line,
+                "memory for a context of %lld tokens: weights %s + KV cache %s (%lld bytes a token)\n",
+                static_cast<long long>(run.at("context_tokens").to_number<int64_t>()),
+                megabytes(run.at("weight_bytes").as_int64()).c_str(), megabytes(run.at("kv_bytes").as_int64()).c_str(),
+                static_cast<long long>(run.at("kv_bytes_per_token").as_int64()));
   return text + line;
 }
 

@@ -24,7 +24,8 @@ class TerminalSink : public contract::OutputSink {
     const auto now = std::chrono::steady_clock::now();
     const std::lock_guard guard(mutex_);
     for (size_t i = 0; i < output.tokens.size(); ++i) {
-      if (has_token_) times_.gaps_us.push_back(std::chrono::duration_cast<std::chrono::microseconds>(now - last_token_).count());
+      if (has_token_)
+        times_.gaps_us.push_back(std::chrono::duration_cast<std::chrono::microseconds>(now - last_token_).count());
       last_token_ = now;
       has_token_ = true;
     }
@@ -38,7 +39,8 @@ class TerminalSink : public contract::OutputSink {
   // The text since the last call; waits up to `timeout` for some. Sets is_end at the end of the answer.
   std::string take(std::chrono::milliseconds timeout, bool& is_end) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, timeout, [this] { return !pending_.empty() || times_.finish != contract::FinishReason::none; });
+    changed_.wait_for(lock, timeout,
+                      [this] { return !pending_.empty() || times_.finish != contract::FinishReason::none; });
     is_end = times_.finish != contract::FinishReason::none;
     return std::exchange(pending_, {});
   }
@@ -69,7 +71,9 @@ class InterruptGuard {
   void (*before_)(int);
 };
 
-double per_second(int64_t count, int64_t us) { return us > 0 ? static_cast<double>(count) * 1e6 / static_cast<double>(us) : 0; }
+double per_second(int64_t count, int64_t us) {
+  return us > 0 ? static_cast<double>(count) * 1e6 / static_cast<double>(us) : 0;
+}
 
 // Nearest-rank percentile of sorted values, in milliseconds.
 double percentile_ms(const std::vector<int64_t>& sorted_us, double share) {
@@ -84,16 +88,31 @@ void add_sampling_options(CLI::App& app, SamplingOptions& options) {
   const auto finite = [](const std::string& text) {  // CLI::Range lets a not-a-number pass
     return text.find_first_of("nN") == std::string::npos ? std::string() : "expected a number, not " + text;
   };
-  add_option(app, "--temperature,--temp", sampling.temperature, "0: always the most probable token")->check(CLI::Range(0.0, 100.0))->check(finite);
+  add_option(app, "--temperature,--temp", sampling.temperature, "0: always the most probable token")
+      ->check(CLI::Range(0.0, 100.0))
+      ->check(finite);
   add_option(app, "--top-k", sampling.top_k, "choose among the k most probable; 0: off");
-  add_option(app, "--top-p", sampling.top_p, "choose among the most probable that together reach p; 1: off")->check(CLI::Range(0.0, 1.0))->check(finite);
-  add_option(app, "--min-p", sampling.min_p, "drop tokens below this share of the best one's probability; 0: off")->check(CLI::Range(0.0, 1.0))->check(finite);
-  add_option(app, "--repeat-penalty", sampling.repeat_penalty, "divide the logit of recent tokens; 1: off")->check(CLI::Range(0.01, 100.0))->check(finite);
+  add_option(app, "--top-p", sampling.top_p, "choose among the most probable that together reach p; 1: off")
+      ->check(CLI::Range(0.0, 1.0))
+      ->check(finite);
+  add_option(app, "--min-p", sampling.min_p, "drop tokens below this share of the best one's probability; 0: off")
+      ->check(CLI::Range(0.0, 1.0))
+      ->check(finite);
+  add_option(app, "--repeat-penalty", sampling.repeat_penalty, "divide the logit of recent tokens; 1: off")
+      ->check(CLI::Range(0.01, 100.0))
+      ->check(finite);
   add_option(app, "--repeat-last-n", sampling.repeat_last_n, "how many recent tokens the penalties look at");
-  add_option(app, "--frequency-penalty", sampling.frequency_penalty, "per earlier occurrence")->check(CLI::Range(-2.0, 2.0))->check(finite);
-  add_option(app, "--presence-penalty", sampling.presence_penalty, "for having occurred")->check(CLI::Range(-2.0, 2.0))->check(finite);
-  app.add_option("--seed", options.seed, "the same seed gives the same answer; drawn when absent")->envname("TAKT_SEED");
-  add_option(app, "--max-tokens,-n", options.output_tokens_max, "tokens of an answer at most; -1: to the end of the context")->check(CLI::Range(-1, 1 << 30));
+  add_option(app, "--frequency-penalty", sampling.frequency_penalty, "per earlier occurrence")
+      ->check(CLI::Range(-2.0, 2.0))
+      ->check(finite);
+  add_option(app, "--presence-penalty", sampling.presence_penalty, "for having occurred")
+      ->check(CLI::Range(-2.0, 2.0))
+      ->check(finite);
+  app.add_option("--seed", options.seed, "the same seed gives the same answer; drawn when absent")
+      ->envname("TAKT_SEED");
+  add_option(app, "--max-tokens,-n", options.output_tokens_max,
+             "tokens of an answer at most; -1: to the end of the context")
+      ->check(CLI::Range(-1, 1 << 30));
   app.add_option("--stop", options.stop, "end the answer before this text (may be given several times)");
 }
 
@@ -137,7 +156,8 @@ void print_times(const Session& session, const AnswerTimes& times) {
   const int64_t prefill_us = (*request.first_token - *request.first_scheduled).count();
   std::fprintf(stderr, "prefill  %lld tokens, %.1f tokens/s\n", static_cast<long long>(request.prompt_tokens.count()),
                per_second(request.prompt_tokens.count(), prefill_us));
-  std::fprintf(stderr, "TTFT     %.1f ms\n", static_cast<double>((*request.first_token - request.submitted).count()) / 1000);
+  std::fprintf(stderr, "TTFT     %.1f ms\n",
+               static_cast<double>((*request.first_token - request.submitted).count()) / 1000);
   std::vector<int64_t> gaps = times.gaps_us;
   if (gaps.empty()) return;
   std::sort(gaps.begin(), gaps.end());

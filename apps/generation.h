@@ -18,7 +18,7 @@ namespace takt::apps {
 
 struct SamplingOptions {
   contract::Sampling sampling;
-  std::optional<uint64_t> seed;     // drawn when absent
+  std::optional<uint64_t> seed;  // drawn when absent
   int64_t output_tokens_max = 1024;
   std::vector<std::string> stop;
 };
@@ -31,7 +31,7 @@ struct AnswerTimes {
   std::vector<int64_t> gaps_us;  // between successive output tokens
   contract::FinishReason finish = contract::FinishReason::none;
   std::string error;
-  std::string text;              // the whole answer
+  std::string text;  // the whole answer
 };
 
 // Submits the prompt and writes the answer to stdout as it comes; Ctrl-C cancels it. Fails the command when it is refused.

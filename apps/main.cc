@@ -36,7 +36,8 @@ void check_command(CLI::App& app, const std::string& command) {
     if (subcommand->get_name() == command) return;
     names += (names.empty() ? "" : ", ") + subcommand->get_name();
   }
-  throw CLI::ExtrasError("there is no command '" + command + "' (there are: " + names + ")", CLI::ExitCodes::ExtrasError);
+  throw CLI::ExtrasError("there is no command '" + command + "' (there are: " + names + ")",
+                         CLI::ExitCodes::ExtrasError);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 namespace takt::apps {
 namespace {
-constexpr auto kQuiet = std::chrono::milliseconds(1000);          // work shorter than this shows nothing
+constexpr auto kQuiet = std::chrono::milliseconds(1000);  // work shorter than this shows nothing
 constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
 constexpr auto kPlainInterval = std::chrono::milliseconds(5000);
 }  // namespace
@@ -25,7 +25,8 @@ void Progress::report(int64_t done, int64_t total) {
   const double share = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0;
   const double elapsed_s = std::chrono::duration<double>(now - begin_).count();
   const double left_s = share > 0.01 ? elapsed_s * (1 - share) / share : 0;
-  std::fprintf(stderr, is_terminal_ ? "\r\033[K%s %3.0f %%, %.0f s left" : "%s %3.0f %%, %.0f s left\n", what_.c_str(), share * 100, left_s);
+  std::fprintf(stderr, is_terminal_ ? "\r\033[K%s %3.0f %%, %.0f s left" : "%s %3.0f %%, %.0f s left\n", what_.c_str(),
+               share * 100, left_s);
   std::fflush(stderr);
 }
 

@@ -26,13 +26,15 @@ uint64_t free_memory_bytes() {
 
 std::string known_kernel_sets() {
   std::string names;
-  for (const kernels::KernelSet* set : kernels::kernel_sets()) names += (names.empty() ? "" : ", ") + std::string(set->name);
+  for (const kernels::KernelSet* set : kernels::kernel_sets())
+    names += (names.empty() ? "" : ", ") + std::string(set->name);
   return names;
 }
 
 const kernels::KernelSet& choose_kernels(const std::string& name) {
   const kernels::KernelSet* set = kernels::select_kernel_set(name);
-  if (set == nullptr) fail("--kernels " + name + ": unknown, or not supported by this processor (known: " + known_kernel_sets() + ")");
+  if (set == nullptr)
+    fail("--kernels " + name + ": unknown, or not supported by this processor (known: " + known_kernel_sets() + ")");
   return *set;
 }
 
@@ -41,13 +43,18 @@ const kernels::KernelSet& choose_kernels(const std::string& name) {
 void add_session_options(CLI::App& app, SessionOptions& options) {
   app.add_option("MODEL", options.model, "a GGUF file, or the short name of a model in the cache")->required();
   add_option(app, "--threads,-t", options.threads, "threads that compute; 0: one a core")->check(CLI::Range(0, 256));
-  add_option(app, "--kernels", options.kernels, "instruction set (" + known_kernel_sets() + "); empty: the best supported");
-  add_option(app, "--ctx,-c", options.context_tokens, "context of a request in tokens, prompt and output; 0: the model's, at most 8192")
+  add_option(app, "--kernels", options.kernels,
+             "instruction set (" + known_kernel_sets() + "); empty: the best supported");
+  add_option(app, "--ctx,-c", options.context_tokens,
+             "context of a request in tokens, prompt and output; 0: the model's, at most 8192")
       ->check(CLI::Range(0u, kContextTokensMax));
-  add_option(app, "--chunk-tokens", options.chunk_tokens, "prompt tokens evaluated in one step at most")->check(CLI::Range(1, 1 << 16));
-  add_option(app, "--chunk-tokens-beside-decode", options.chunk_tokens_beside_decode, "the same in a step that also decodes")
+  add_option(app, "--chunk-tokens", options.chunk_tokens, "prompt tokens evaluated in one step at most")
       ->check(CLI::Range(1, 1 << 16));
-  add_option(app, "--kv-tokens", options.kv_tokens, "KV memory in tokens, for all requests together; 0: chosen from the free memory")
+  add_option(app, "--chunk-tokens-beside-decode", options.chunk_tokens_beside_decode,
+             "the same in a step that also decodes")
+      ->check(CLI::Range(1, 1 << 16));
+  add_option(app, "--kv-tokens", options.kv_tokens,
+             "KV memory in tokens, for all requests together; 0: chosen from the free memory")
       ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 29));
 }
 
@@ -65,7 +72,8 @@ Session::Session(const SessionOptions& options) {
   pool_ = std::make_unique<base::ThreadPool>(options.threads > 0 ? options.threads : cores);
   {
     Progress progress("loading " + options.model);
-    auto model = model::load_model(file_, kernel_set, *pool_, [&](int64_t done, int64_t total) { progress.report(done, total); });
+    auto model = model::load_model(file_, kernel_set, *pool_,
+                                   [&](int64_t done, int64_t total) { progress.report(done, total); });
     if (!model) fail(options.model + ": " + model.error().message);
     model_ = std::move(model).value();
   }
@@ -98,16 +106,20 @@ void Session::join() {
 
 void Session::choose_capacity(const SessionOptions& options) {
   const contract::ModelShape& shape = model_->shape;
-  const uint32_t context = options.context_tokens > 0 ? options.context_tokens : std::min(shape.context_train, kContextDefaultMax);
+  const uint32_t context =
+      options.context_tokens > 0 ? options.context_tokens : std::min(shape.context_train, kContextDefaultMax);
   if (context > shape.context_train)
-    std::fprintf(stderr, "takt: --ctx %u is beyond the %u tokens the model was made for; answers may get worse\n", context, shape.context_train);
+    std::fprintf(stderr, "takt: --ctx %u is beyond the %u tokens the model was made for; answers may get worse\n",
+                 context, shape.context_train);
   const uint64_t page_bytes = static_cast<uint64_t>(shape.kv_bytes_per_token.count()) * shape.page_tokens;
   const uint64_t context_pages = (context + shape.page_tokens - 1) / shape.page_tokens;
   uint64_t pages = (options.kv_tokens + shape.page_tokens - 1) / shape.page_tokens;
   if (options.kv_tokens == 0)
     pages = std::max(context_pages, std::min(context_pages * kContextsOfMemory, free_memory_bytes() / 3 / page_bytes));
-  if (pages * page_bytes > static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)))
-    fail("a KV cache of " + std::to_string(pages * page_bytes / 1000000) + " MB is more than this machine's memory (--ctx, --kv-tokens)");
+  if (pages * page_bytes >
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)))
+    fail("a KV cache of " + std::to_string(pages * page_bytes / 1000000) +
+         " MB is more than this machine's memory (--ctx, --kv-tokens)");
   capacity_.page_tokens = shape.page_tokens;
   capacity_.page_count = static_cast<uint32_t>(std::min<uint64_t>(pages, 1u << 24));
   capacity_.context_tokens = context;

@@ -27,8 +27,8 @@ struct SessionOptions {
   uint32_t rows_max = 64;       // requests running at once
   uint32_t chunk_tokens = 512;  // prompt tokens in a step without decode rows
   uint32_t chunk_tokens_beside_decode = 128;
-  uint64_t kv_tokens = 0;       // KV memory in tokens; 0: as much as eight full contexts, at most a third of the free memory
-  std::string record;           // file to record the scheduler's calls in
+  uint64_t kv_tokens = 0;  // KV memory in tokens; 0: as much as eight full contexts, at most a third of the free memory
+  std::string record;      // file to record the scheduler's calls in
 };
 
 // The scheduler counts positions in 32 bits with room to spare.

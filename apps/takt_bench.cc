@@ -16,12 +16,14 @@ constexpr int64_t kTokensMax = 1 << 20;
 
 struct BenchOptions {
   std::string model, kernels, output = "md";
-  std::vector<std::string> prompt = {"512"}, generate = {"128"}, pairs, depth = {"0"}, batch = {"2048"}, chunk = {"512"}, threads;
+  std::vector<std::string> prompt = {"512"}, generate = {"128"}, pairs, depth = {"0"}, batch = {"2048"},
+                           chunk = {"512"}, threads;
   int repetitions = 5;
 };
 
 [[noreturn]] void fail_list(const std::string& option, const std::string& text) {
-  fail(option + " " + text + ": expected numbers, lists (8,16) or ranges (first-last, first-last+step, first-last*factor)");
+  fail(option + " " + text +
+       ": expected numbers, lists (8,16) or ranges (first-last, first-last+step, first-last*factor)");
 }
 
 int64_t number_of(const std::string& option, const std::string& text, size_t begin, size_t end) {
@@ -39,11 +41,13 @@ void append_range(const std::string& option, const std::string& text, std::vecto
   const size_t dash = text.find('-');
   if (dash == std::string::npos) return out.push_back(number_of(option, text, 0, text.size()));
   const size_t step_at = text.find_first_of("+*", dash);
-  const int64_t first = number_of(option, text, 0, dash), last = number_of(option, text, dash + 1, std::min(step_at, text.size()));
+  const int64_t first = number_of(option, text, 0, dash),
+                last = number_of(option, text, dash + 1, std::min(step_at, text.size()));
   const int64_t step = step_at == std::string::npos ? 1 : number_of(option, text, step_at + 1, text.size());
   const bool is_product = step_at != std::string::npos && text[step_at] == '*';
   if (step == 0 || last < first || (is_product && (step < 2 || first == 0))) fail_list(option, text);
-  for (int64_t value = first; value <= last && out.size() < 10000; value = is_product ? value * step : value + step) out.push_back(value);
+  for (int64_t value = first; value <= last && out.size() < 10000; value = is_product ? value * step : value + step)
+    out.push_back(value);
 }
 
 // Repeats, commas and ranges, as llama-bench reads them.
@@ -102,7 +106,8 @@ void bench(const BenchOptions& options) {
   BenchTable table(options.output, file->path(), *model);
   for (int64_t count : threads) {
     base::ThreadPool pool(static_cast<int>(std::clamp<int64_t>(count, 1, 256)));
-    for (const ThroughputTest& test : tests_of(options)) table.add(measure_throughput(model, pool, test, options.repetitions));
+    for (const ThroughputTest& test : tests_of(options))
+      table.add(measure_throughput(model, pool, test, options.repetitions));
   }
   table.finish();
 }
@@ -110,9 +115,11 @@ void bench(const BenchOptions& options) {
 }  // namespace
 
 void add_bench_command(CLI::App& app) {
-  auto* command = app.add_subcommand("bench", "Measure prefill and decode speed, with llama-bench's options and columns");
+  auto* command =
+      app.add_subcommand("bench", "Measure prefill and decode speed, with llama-bench's options and columns");
   auto options = std::make_shared<BenchOptions>();
-  command->add_option("MODEL,-m,--model", options->model, "a GGUF file, or the short name of a model in the cache")->required();
+  command->add_option("MODEL,-m,--model", options->model, "a GGUF file, or the short name of a model in the cache")
+      ->required();
   // llama-bench writes -pg, -ub and -r so; CLI11 takes only one letter after one dash: see expand_bench_options().
   add_option(*command, "-p,--n-prompt", options->prompt, "prompt tokens (lists and ranges; 0: no such test)");
   add_option(*command, "-n,--n-gen", options->generate, "generated tokens");
@@ -122,9 +129,12 @@ void add_bench_command(CLI::App& app) {
   add_option(*command, "--ub,--ubatch-size", options->chunk, "tokens evaluated in one step");
   add_option(*command, "-t,--threads", options->threads, "threads");
   add_option(*command, "-r,--repetitions", options->repetitions, "repetitions")->check(CLI::Range(1, 1000));
-  add_option(*command, "-o,--output", options->output, "md, json, jsonl or csv")->check(CLI::IsMember({"md", "json", "jsonl", "csv"}));
+  add_option(*command, "-o,--output", options->output, "md, json, jsonl or csv")
+      ->check(CLI::IsMember({"md", "json", "jsonl", "csv"}));
   add_option(*command, "--kernels", options->kernels, "instruction set; empty: the best supported");
-  command->footer("Examples:\n  takt bench model.gguf -p 512 -n 128 -r 5\n  takt bench model.gguf -p 0 -n 32 -d 0,4096 -t 1,2 -o jsonl");
+  command->footer(
+      "Examples:\n  takt bench model.gguf -p 512 -n 128 -r 5\n  takt bench model.gguf -p 0 -n 32 -d 0,4096 -t 1,2 -o "
+      "jsonl");
   command->callback([options] { bench(*options); });
 }
 

@@ -24,7 +24,9 @@ struct RunOptions {
   bool is_quiet = false;
 };
 
-boost::json::object message(const char* role, const std::string& content) { return {{"role", role}, {"content", content}}; }
+boost::json::object message(const char* role, const std::string& content) {
+  return {{"role", role}, {"content", content}};
+}
 
 std::vector<contract::TokenId> encode_chat(const TextModel& text, const boost::json::array& messages) {
   auto tokens = text.services.encode_chat({{"messages", messages}, {"add_generation_prompt", true}});
@@ -60,12 +62,15 @@ void run(const RunOptions& options) {
 void chat(const RunOptions& options) {
   Session session(options.session);
   const TextModel text = load_text_model(session);
-  if (text.chat_template == nullptr) fail(text.template_error.empty() ? "this model has no chat template; use `takt run --raw` for plain completion" : text.template_error);
+  if (text.chat_template == nullptr)
+    fail(text.template_error.empty() ? "this model has no chat template; use `takt run --raw` for plain completion"
+                                     : text.template_error);
   boost::json::array messages;
   if (!options.system.empty()) messages.push_back(message("system", options.system));
   const bool is_terminal = isatty(STDIN_FILENO) != 0;
-  if (is_terminal) std::fprintf(stderr, "%s, loaded in %.2f s. Empty line or Ctrl-D: end; Ctrl-C: stop an answer.\n",
-                                session.model().shape.name.c_str(), session.load_seconds());
+  if (is_terminal)
+    std::fprintf(stderr, "%s, loaded in %.2f s. Empty line or Ctrl-D: end; Ctrl-C: stop an answer.\n",
+                 session.model().shape.name.c_str(), session.load_seconds());
   for (std::string line;;) {
     if (is_terminal) std::fprintf(stderr, "> ");
     if (!std::getline(std::cin, line) || (is_terminal && line.empty())) return;
@@ -94,9 +99,12 @@ std::shared_ptr<RunOptions> add_shared_options(CLI::App& command) {
 void add_run_command(CLI::App& app) {
   auto* command = app.add_subcommand("run", "Answer one prompt and show what load, prefill and decode took");
   auto options = add_shared_options(*command);
-  command->add_option("PROMPT", options->prompt, "the user's message, or with --raw the text to go on from")->required();
+  command->add_option("PROMPT", options->prompt, "the user's message, or with --raw the text to go on from")
+      ->required();
   add_flag(*command, "--raw", options->is_raw, "plain completion, without the chat template");
-  command->footer("Examples:\n  takt run smollm2-135m \"Write a haiku about rain\"\n  takt run model.gguf --raw \"Once upon a time\" -n 64 --temperature 0");
+  command->footer(
+      "Examples:\n  takt run smollm2-135m \"Write a haiku about rain\"\n  takt run model.gguf --raw \"Once upon a "
+      "time\" -n 64 --temperature 0");
   command->callback([options] { run(*options); });
 }
 

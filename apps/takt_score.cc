@@ -47,8 +47,10 @@ class ScoreSink : public contract::OutputSink {
     std::printf("{\"pos\":%zu,\"top\":[", position_++);
     for (size_t i = 0; i < token.top.size(); ++i)
       std::printf("%s[%d,%.7g]", i == 0 ? "" : ",", token.top[i].id, static_cast<double>(token.top[i].logprob));
-    if (has_next) std::printf("],\"next\":%.7g}\n", static_cast<double>(token.logprob));
-    else std::printf("],\"next\":null}\n");
+    if (has_next)
+      std::printf("],\"next\":%.7g}\n", static_cast<double>(token.logprob));
+    else
+      std::printf("],\"next\":null}\n");
   }
 
   size_t token_count_;
@@ -79,7 +81,8 @@ std::vector<contract::TokenId> read_tokens(const std::string& path) {
   std::vector<contract::TokenId> tokens;
   for (const auto& item : *list) {
     const int64_t* id = item.if_int64();
-    if (id == nullptr || *id < 0 || *id > INT32_MAX) fail("--tokens " + path + ": entry " + std::to_string(tokens.size()) + " is not a token id");
+    if (id == nullptr || *id < 0 || *id > INT32_MAX)
+      fail("--tokens " + path + ": entry " + std::to_string(tokens.size()) + " is not a token id");
     tokens.push_back(static_cast<contract::TokenId>(*id));
   }
   return tokens;
@@ -89,10 +92,11 @@ void score(const ScoreOptions& options) {
   const std::vector<contract::TokenId> tokens = read_tokens(options.tokens_path);
   SessionOptions session_options = options.session;
   const size_t needed = tokens.size() + std::max(1u, options.greedy);
-  if (session_options.context_tokens == 0) session_options.context_tokens = static_cast<uint32_t>(std::min<size_t>(needed, kContextTokensMax));
+  if (session_options.context_tokens == 0)
+    session_options.context_tokens = static_cast<uint32_t>(std::min<size_t>(needed, kContextTokensMax));
   if (needed > session_options.context_tokens)
-    fail(std::to_string(tokens.size()) + " tokens and " + std::to_string(options.greedy) + " greedy ones do not fit a context of " +
-         std::to_string(session_options.context_tokens) + " (--ctx)");
+    fail(std::to_string(tokens.size()) + " tokens and " + std::to_string(options.greedy) +
+         " greedy ones do not fit a context of " + std::to_string(session_options.context_tokens) + " (--ctx)");
   Session session(session_options);
   const bool is_decode = options.mode == "decode";
   contract::Submission submission;
@@ -101,7 +105,8 @@ void score(const ScoreOptions& options) {
     submission.request.prompt = std::make_shared<std::vector<contract::TokenId>>(1, tokens[0]);
     submission.generation.forced_tokens.assign(tokens.begin() + 1, tokens.end());
     submission.generation.top_logprobs = options.top;
-    submission.request.output_tokens_max = base::Tokens(static_cast<int64_t>(tokens.size() - 1 + std::max(1u, options.greedy)));
+    submission.request.output_tokens_max =
+        base::Tokens(static_cast<int64_t>(tokens.size() - 1 + std::max(1u, options.greedy)));
   } else {
     submission.request.prompt = std::make_shared<std::vector<contract::TokenId>>(tokens);
     submission.generation.prompt_top_logprobs = options.top;
@@ -112,20 +117,25 @@ void score(const ScoreOptions& options) {
   if (auto id = session.world().submit(std::move(submission)); !id) fail(id.error());
   if (const std::string error = sink->wait(); !error.empty()) fail(error);
   std::printf("{\"greedy\":[");
-  for (size_t i = 0; i < std::min<size_t>(options.greedy, sink->greedy().size()); ++i) std::printf("%s%d", i == 0 ? "" : ",", sink->greedy()[i]);
+  for (size_t i = 0; i < std::min<size_t>(options.greedy, sink->greedy().size()); ++i)
+    std::printf("%s%d", i == 0 ? "" : ",", sink->greedy()[i]);
   std::printf("]}\n");
 }
 
 }  // namespace
 
 void add_score_command(CLI::App& app) {
-  auto* command = app.add_subcommand("score", "Print the log-probabilities of a token sequence, position by position, as JSON lines");
+  auto* command = app.add_subcommand(
+      "score", "Print the log-probabilities of a token sequence, position by position, as JSON lines");
   auto options = std::make_shared<ScoreOptions>();
   add_session_options(*command, options->session);
-  add_option(*command, "--tokens", options->tokens_path, "JSON file: a list of token ids, or an object with \"ids\"")->required();
-  add_option(*command, "--top", options->top, "how many of the most probable ids to print per position")->check(CLI::Range(0, 1 << 20));
+  add_option(*command, "--tokens", options->tokens_path, "JSON file: a list of token ids, or an object with \"ids\"")
+      ->required();
+  add_option(*command, "--top", options->top, "how many of the most probable ids to print per position")
+      ->check(CLI::Range(0, 1 << 20));
   add_option(*command, "--greedy", options->greedy, "how many tokens to go on greedily; an end token does not stop it");
-  add_option(*command, "--mode", options->mode, "prefill: the sequence as a prompt; decode: every token in a step of its own")
+  add_option(*command, "--mode", options->mode,
+             "prefill: the sequence as a prompt; decode: every token in a step of its own")
       ->check(CLI::IsMember({"prefill", "decode"}));
   command->footer("Example:\n  takt score model.gguf --tokens ids.json --top 5 --greedy 16");
   command->callback([options] { score(*options); });

@@ -46,7 +46,8 @@ void serve(const ServeOptions& options) {
   start_log(options.log_level);
   auto server = server::HttpServer::start(options.server);
   if (!server) fail(server.error());
-  say(base::LogLevel::info, "listening on http://%s:%u, loading %s", options.server.host.c_str(), (*server)->port(), options.session.model.c_str());
+  say(base::LogLevel::info, "listening on http://%s:%u, loading %s", options.server.host.c_str(), (*server)->port(),
+      options.session.model.c_str());
   Session session(options.session);
   const TextModel text = load_text_model(session);
   server::ServedModel served;
@@ -56,15 +57,18 @@ void serve(const ServeOptions& options) {
   served.port = &session.world();
   served.text = text.services;
   (*server)->serve(std::move(served));
-  say(base::LogLevel::info, "ready: %s in %.2f s, %s kernels, %d threads, context %u, KV memory for %llu tokens", session.model().shape.name.c_str(),
-               session.load_seconds(), std::string(session.model().kernel_set->name).c_str(), session.threads(), session.capacity().context_tokens,
-               static_cast<unsigned long long>(session.capacity().page_count) * session.capacity().page_tokens);
+  say(base::LogLevel::info, "ready: %s in %.2f s, %s kernels, %d threads, context %u, KV memory for %llu tokens",
+      session.model().shape.name.c_str(), session.load_seconds(), std::string(session.model().kernel_set->name).c_str(),
+      session.threads(), session.capacity().context_tokens,
+      static_cast<unsigned long long>(session.capacity().page_count) * session.capacity().page_tokens);
   if (const auto* best = kernels::kernel_sets().front(); session.model().kernel_set != best)
-    say(base::LogLevel::warning, "not the fastest kernels: %s instead of %s (%s)", std::string(session.model().kernel_set->name).c_str(),
-        std::string(best->name).c_str(), best->is_supported() ? "--kernels" : "this processor lacks what they need");
+    say(base::LogLevel::warning, "not the fastest kernels: %s instead of %s (%s)",
+        std::string(session.model().kernel_set->name).c_str(), std::string(best->name).c_str(),
+        best->is_supported() ? "--kernels" : "this processor lacks what they need");
   int signal = 0;
   sigwait(&signals, &signal);
-  say(base::LogLevel::info, "%s: finishing %zu requests (again: stop at once)", signal == SIGTERM ? "SIGTERM" : "interrupted", (*server)->active_requests());
+  say(base::LogLevel::info, "%s: finishing %zu requests (again: stop at once)",
+      signal == SIGTERM ? "SIGTERM" : "interrupted", (*server)->active_requests());
   (*server)->begin_drain();
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);  // a second signal ends the process
   (*server)->stop(kDrainGrace);
@@ -73,16 +77,22 @@ void serve(const ServeOptions& options) {
 }  // namespace
 
 void add_serve_command(CLI::App& app) {
-  auto* command = app.add_subcommand("serve", "Serve a model over HTTP: the OpenAI API, streaming, many requests at once");
+  auto* command =
+      app.add_subcommand("serve", "Serve a model over HTTP: the OpenAI API, streaming, many requests at once");
   auto options = std::make_shared<ServeOptions>();
   add_session_options(*command, options->session);
   add_option(*command, "--host", options->server.host, "address to listen on");
   add_option(*command, "--port", options->server.port, "port to listen on; 0: any free one");
   add_option(*command, "--alias", options->alias, "the model's name in /v1/models and replies; empty: the file's");
-  add_option(*command, "--rows-max", options->session.rows_max, "requests running at once; others wait")->check(CLI::Range(1, 1024));
-  add_option(*command, "--log-level", options->log_level, "debug, info, warning or error")->check(CLI::IsMember({"debug", "info", "warning", "error"}));
-  add_option(*command, "--record", options->session.record, "write the scheduler's calls to this file (takt-sim replays them)");
-  command->footer("Example:\n  takt serve smollm2-135m --port 8080\n  curl http://127.0.0.1:8080/v1/chat/completions -d '{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}'");
+  add_option(*command, "--rows-max", options->session.rows_max, "requests running at once; others wait")
+      ->check(CLI::Range(1, 1024));
+  add_option(*command, "--log-level", options->log_level, "debug, info, warning or error")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
+  add_option(*command, "--record", options->session.record,
+             "write the scheduler's calls to this file (takt-sim replays them)");
+  command->footer(
+      "Example:\n  takt serve smollm2-135m --port 8080\n  curl http://127.0.0.1:8080/v1/chat/completions -d "
+      "'{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}'");
   command->callback([options] { serve(*options); });
 }
 

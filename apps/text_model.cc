@@ -32,8 +32,8 @@ TextModel load_text_model(const Session& session) {
   model.tokenizer = std::move(tokenizer).value();
   const size_t tokens = model.tokenizer->vocabulary()->token_count(), rows = session.model().spec.vocabulary_size;
   if (tokens > rows)
-    fail(file.path() + ": metadata key 'tokenizer.ggml.tokens' has " + std::to_string(tokens) + " tokens, but tensor 'token_embd.weight' only " +
-         std::to_string(rows) + " rows");
+    fail(file.path() + ": metadata key 'tokenizer.ggml.tokens' has " + std::to_string(tokens) +
+         " tokens, but tensor 'token_embd.weight' only " + std::to_string(rows) + " rows");
   load_template(file, model);
   model.services = server::make_text_services(model.tokenizer, model.chat_template);
   if (!model.template_error.empty()) {

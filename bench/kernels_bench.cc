@@ -52,7 +52,8 @@ __attribute__((target("avx512f,avx512vnni"))) void dot_loop(int64_t count) {
         "vpdpbusd %%zmm30, %%zmm31, %%zmm0\n vpdpbusd %%zmm30, %%zmm31, %%zmm1\n vpdpbusd %%zmm30, %%zmm31, %%zmm2\n"
         "vpdpbusd %%zmm30, %%zmm31, %%zmm3\n vpdpbusd %%zmm30, %%zmm31, %%zmm4\n vpdpbusd %%zmm30, %%zmm31, %%zmm5\n"
         "vpdpbusd %%zmm30, %%zmm31, %%zmm6\n vpdpbusd %%zmm30, %%zmm31, %%zmm7\n vpdpbusd %%zmm30, %%zmm31, %%zmm8\n"
-        "vpdpbusd %%zmm30, %%zmm31, %%zmm9\n vpdpbusd %%zmm30, %%zmm31, %%zmm10\n vpdpbusd %%zmm30, %%zmm31, %%zmm11\n" ::
+        "vpdpbusd %%zmm30, %%zmm31, %%zmm9\n vpdpbusd %%zmm30, %%zmm31, %%zmm10\n vpdpbusd %%zmm30, %%zmm31, "
+        "%%zmm11\n" ::
             : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11");
   }
 }
@@ -77,8 +78,10 @@ double int8_ceiling(base::ThreadPool& pool) {
 void read_lines(const std::byte* p, int64_t count) {
 #if defined(__x86_64__)
   for (int64_t i = 0; i < count; ++i, p += 64)
-    asm volatile("prefetcht0 4096(%0)\n movaps (%0), %%xmm0\n movaps 16(%0), %%xmm1\n movaps 32(%0), %%xmm2\n movaps 48(%0), %%xmm3\n" ::"r"(p)
-                 : "xmm0", "xmm1", "xmm2", "xmm3");
+    asm volatile(
+        "prefetcht0 4096(%0)\n movaps (%0), %%xmm0\n movaps 16(%0), %%xmm1\n movaps 32(%0), %%xmm2\n movaps 48(%0), "
+        "%%xmm3\n" ::"r"(p)
+        : "xmm0", "xmm1", "xmm2", "xmm3");
 #else
   for (int64_t i = 0; i < count * 64; i += 8) (void)*reinterpret_cast<const volatile uint64_t*>(p + i);
 #endif
@@ -98,9 +101,9 @@ struct Shape {
   int64_t n, k;
 };
 constexpr Shape kShapes[] = {
-    {"smollm2-135m", 1536, 576},       {"smollm2-135m", 576, 1536},       {"gemma3-270m", 2048, 640}, {"gemma3-270m", 640, 2048},
-    {"qwen2.5-coder-0.5b", 4864, 896}, {"qwen2.5-coder-0.5b", 896, 4864}, {"qwen2.5-coder-1.5b", 8960, 1536},
-    {"qwen2.5-coder-1.5b", 1536, 8960},
+    {"smollm2-135m", 1536, 576},        {"smollm2-135m", 576, 1536},        {"gemma3-270m", 2048, 640},
+    {"gemma3-270m", 640, 2048},         {"qwen2.5-coder-0.5b", 4864, 896},  {"qwen2.5-coder-0.5b", 896, 4864},
+    {"qwen2.5-coder-1.5b", 8960, 1536}, {"qwen2.5-coder-1.5b", 1536, 8960},
 };
 
 struct Options {
@@ -145,16 +148,19 @@ void bench_prefill(const Options& options, WeightFormat format, base::ThreadPool
 }
 
 // Rows decoding together over 256 MiB of packed weights, more than the cache holds (or as many as --bytes says).
-void bench_decode(const Options& options, WeightFormat format, base::ThreadPool& pool, const std::vector<int64_t>& row_counts) {
+void bench_decode(const Options& options, WeightFormat format, base::ThreadPool& pool,
+                  const std::vector<int64_t>& row_counts) {
   const KernelSet& set = *options.set;
   Random random(2);
-  const int64_t k = rounded_k(format, options.decode_k), n_block = std::min<int64_t>(4096, options.decode_bytes * 8 / 9 / k / 16 * 16);
+  const int64_t k = rounded_k(format, options.decode_k),
+                n_block = std::min<int64_t>(4096, options.decode_bytes * 8 / 9 / k / 16 * 16);
   const auto rows = random_weights(random, format, n_block, k);
   const size_t bytes_of_block = set.packed_bytes(format, n_block, k);
   const auto copies = std::max<int64_t>(1, options.decode_bytes / static_cast<int64_t>(bytes_of_block));
   AlignedBytes all(bytes_of_block * static_cast<size_t>(copies));
   for (int64_t i = 0; i < copies; ++i)
-    set.pack(format, rows.data(), n_block, k, 0, panel_count(n_block), all.data() + static_cast<size_t>(i) * bytes_of_block);
+    set.pack(format, rows.data(), n_block, k, 0, panel_count(n_block),
+             all.data() + static_cast<size_t>(i) * bytes_of_block);
   const PackedMatrix matrix{format, n_block * copies, k, all.data()};
   const ActivationKind kind = set.activation_kind(format);
   const AlignedBytes activations = prepare_for(set, kind, random_floats(random, 64 * k, 1.0f), 64, k);
@@ -165,14 +171,20 @@ void bench_decode(const Options& options, WeightFormat format, base::ThreadPool&
   for (int64_t m : row_counts) {
     const double seconds = best_seconds([&] {
       pool.split(panel_count(matrix.n), [&](int64_t begin, int64_t end, int thread) {
-        if (m <= options.decode_rows_max) set.linear_decode(matrix, activations.data(), m, begin, end, out.data(), matrix.n);
-        else set.linear_prefill(matrix, activations.data(), m, begin, end, out.data(), matrix.n, scratch[static_cast<size_t>(thread)].data());
+        if (m <= options.decode_rows_max)
+          set.linear_decode(matrix, activations.data(), m, begin, end, out.data(), matrix.n);
+        else
+          set.linear_prefill(matrix, activations.data(), m, begin, end, out.data(), matrix.n,
+                             scratch[static_cast<size_t>(thread)].data());
       });
     });
     if (m == row_counts.front()) seconds_of_first = seconds;
-    std::printf("decode   %-8s %-5s rows %2ld threads %d: %6.1f GB/s of weights, %7.1f GOP/s, %.2f x the time of %ld (read bandwidth %.1f GB/s)\n",
-                set.name.data(), base::info(format).name.data(), m, pool.thread_count(), static_cast<double>(all.size()) / seconds * 1e-9,
-                2e-9 * static_cast<double>(matrix.n * k * m) / seconds, seconds / seconds_of_first, row_counts.front(), read_bandwidth(pool, all));
+    std::printf(
+        "decode   %-8s %-5s rows %2ld threads %d: %6.1f GB/s of weights, %7.1f GOP/s, %.2f x the time of %ld (read "
+        "bandwidth %.1f GB/s)\n",
+        set.name.data(), base::info(format).name.data(), m, pool.thread_count(),
+        static_cast<double>(all.size()) / seconds * 1e-9, 2e-9 * static_cast<double>(matrix.n * k * m) / seconds,
+        seconds / seconds_of_first, row_counts.front(), read_bandwidth(pool, all));
     std::fflush(stdout);
   }
 }
@@ -201,12 +213,16 @@ void bench_attention(const Options& options, const char* model, AttentionShape s
   });
   const double prefill = best_seconds([&] {
     for (int32_t head = 0; head < shape.kv_head_count; ++head)
-      set.attention_prefill(shape, head, q.data(), row, depth - rows, rows, pointers.data(), out.data(), row, scratch.data());
+      set.attention_prefill(shape, head, q.data(), row, depth - rows, rows, pointers.data(), out.data(), row,
+                            scratch.data());
   });
   const double operations = 4.0 * static_cast<double>(depth * row);
-  std::printf("attention %-8s %-18s depth %ld threads 1: decode %6.1f us a row, %5.1f GB/s of KV, %5.1f GFLOP/s; prefill %6.1f us a row, %5.1f GFLOP/s\n",
-              set.name.data(), model, depth, decode * 1e6, static_cast<double>(pages.size()) / decode * 1e-9, operations / decode * 1e-9,
-              prefill / static_cast<double>(rows) * 1e6, operations * static_cast<double>(rows) / prefill * 1e-9);
+  std::printf(
+      "attention %-8s %-18s depth %ld threads 1: decode %6.1f us a row, %5.1f GB/s of KV, %5.1f GFLOP/s; prefill %6.1f "
+      "us a row, %5.1f GFLOP/s\n",
+      set.name.data(), model, depth, decode * 1e6, static_cast<double>(pages.size()) / decode * 1e-9,
+      operations / decode * 1e-9, prefill / static_cast<double>(rows) * 1e6,
+      operations * static_cast<double>(rows) / prefill * 1e-9);
 }
 
 void bench_pack(const Options& options, WeightFormat format) {
@@ -217,8 +233,9 @@ void bench_pack(const Options& options, WeightFormat format) {
   AlignedBytes out(set.packed_bytes(format, n, k));
   const double seconds = best_seconds([&] { set.pack(format, rows.data(), n, k, 0, panel_count(n), out.data()); });
   const double once = best_seconds([&] { std::memcpy(out.data(), rows.data(), std::min(out.size(), rows.size())); });
-  std::printf("pack     %-8s %-5s threads 1: %5.2f GB/s (memcpy %5.2f)\n", set.name.data(), base::info(format).name.data(),
-              static_cast<double>(rows.size()) / seconds * 1e-9, static_cast<double>(rows.size()) / once * 1e-9);
+  std::printf("pack     %-8s %-5s threads 1: %5.2f GB/s (memcpy %5.2f)\n", set.name.data(),
+              base::info(format).name.data(), static_cast<double>(rows.size()) / seconds * 1e-9,
+              static_cast<double>(rows.size()) / once * 1e-9);
 }
 
 Options parse(int argc, char** argv) {
@@ -226,17 +243,24 @@ Options parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const char* value = i + 1 < argc ? argv[i + 1] : "";
-    if (word == "--set") options.set = select_kernel_set(value), ++i;
-    else if (word == "--cpu-time") uses_cpu_time = true, options.thread_counts = {1};
-    else if (word == "--threads") options.thread_counts = {std::max(1, std::atoi(value))}, ++i;
-    else if (word == "--decode-rows-max") options.decode_rows_max = std::atoi(value), ++i;
-    else if (word == "--bytes") options.decode_bytes = std::max(1 << 16, std::atoi(value)), ++i;
-    else if (word == "--k") options.decode_k = std::max(1, std::atoi(value)), ++i;
+    if (word == "--set")
+      options.set = select_kernel_set(value), ++i;
+    else if (word == "--cpu-time")
+      uses_cpu_time = true, options.thread_counts = {1};
+    else if (word == "--threads")
+      options.thread_counts = {std::max(1, std::atoi(value))}, ++i;
+    else if (word == "--decode-rows-max")
+      options.decode_rows_max = std::atoi(value), ++i;
+    else if (word == "--bytes")
+      options.decode_bytes = std::max(1 << 16, std::atoi(value)), ++i;
+    else if (word == "--k")
+      options.decode_k = std::max(1, std::atoi(value)), ++i;
     else if (word == "--format") {
       const auto format = base::weight_format_of_name(value);
       if (!format) std::fprintf(stderr, "unknown format %s\n", value), std::exit(2);
       options.formats.push_back(*format), ++i;
-    } else options.parts.push_back(word);
+    } else
+      options.parts.push_back(word);
   }
   if (options.set == nullptr) std::fprintf(stderr, "no such kernel set here\n"), std::exit(2);
   if (options.decode_rows_max == 0) options.decode_rows_max = options.set->decode_rows_max;

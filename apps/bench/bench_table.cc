@@ -47,7 +47,8 @@ std::string number_text(double value) {
 std::string test_name(const ThroughputTest& test) {
   std::string name;
   if (test.prompt_tokens > 0) name = "pp" + std::to_string(test.prompt_tokens);
-  if (test.generated_tokens > 0) name += std::string(name.empty() ? "" : "+") + "tg" + std::to_string(test.generated_tokens);
+  if (test.generated_tokens > 0)
+    name += std::string(name.empty() ? "" : "+") + "tg" + std::to_string(test.generated_tokens);
   if (test.depth_tokens > 0) name += " @ d" + std::to_string(test.depth_tokens);
   return name;
 }
@@ -70,7 +71,8 @@ BenchTable::Statistics BenchTable::statistics(const ThroughputResult& result) {
   std::vector<double> times;
   for (int64_t ns : result.samples_ns) {
     times.push_back(static_cast<double>(ns));
-    statistics.rates.push_back(static_cast<double>(result.test.prompt_tokens + result.test.generated_tokens) * 1e9 / static_cast<double>(ns));
+    statistics.rates.push_back(static_cast<double>(result.test.prompt_tokens + result.test.generated_tokens) * 1e9 /
+                               static_cast<double>(ns));
   }
   mean_and_deviation(times, statistics.average_ns, statistics.deviation_ns);
   mean_and_deviation(statistics.rates, statistics.average_rate, statistics.deviation_rate);
@@ -79,9 +81,10 @@ BenchTable::Statistics BenchTable::statistics(const ThroughputResult& result) {
 
 void BenchTable::add_markdown(const ThroughputResult& result, const Statistics& statistics) const {
   if (row_count_ == 0)
-    std::printf("| %-30s | %10s | %10s | %-10s | %7s | %15s | %20s |\n| %s | ---------: | ---------: | ---------- | ------: | "
-                "--------------: | -------------------: |\n",
-                "model", "size", "params", "backend", "threads", "test", "t/s", "------------------------------");
+    std::printf(
+        "| %-30s | %10s | %10s | %-10s | %7s | %15s | %20s |\n| %s | ---------: | ---------: | ---------- | ------: | "
+        "--------------: | -------------------: |\n",
+        "model", "size", "params", "backend", "threads", "test", "t/s", "------------------------------");
   const double parameters = static_cast<double>(model_.shape.weights_linear + model_.shape.weights_output);
   char size[32], count[32], rate[48];
   std::snprintf(size, sizeof size, "%.2f MiB", static_cast<double>(model_.file->file_bytes()) / (1 << 20));
@@ -91,7 +94,8 @@ void BenchTable::add_markdown(const ThroughputResult& result, const Statistics& 
               std::string(model_.kernel_set->name).c_str(), result.threads, test_name(result.test).c_str(), rate);
 }
 
-std::vector<std::pair<std::string, std::string>> BenchTable::fields(const ThroughputResult& result, const Statistics& statistics) const {
+std::vector<std::pair<std::string, std::string>> BenchTable::fields(const ThroughputResult& result,
+                                                                    const Statistics& statistics) const {
   const ThroughputTest& test = result.test;
   return {{"build_commit", quoted(TAKT_VERSION)},
           {"build_number", "0"},
@@ -127,7 +131,8 @@ void BenchTable::add(const ThroughputResult& result) {
     const auto columns = fields(result, numbers);
     const bool is_csv = format_ == "csv";
     if (is_csv && row_count_ == 0)
-      for (size_t i = 0; i + 2 < columns.size(); ++i) std::printf("%s%s", columns[i].first.c_str(), i + 3 < columns.size() ? "," : "\n");
+      for (size_t i = 0; i + 2 < columns.size(); ++i)
+        std::printf("%s%s", columns[i].first.c_str(), i + 3 < columns.size() ? "," : "\n");
     if (format_ == "json") std::printf(row_count_ == 0 ? "[\n  " : ",\n  ");
     const size_t shown = is_csv ? columns.size() - 2 : columns.size();  // csv has no lists
     std::printf(is_csv ? "" : "{");

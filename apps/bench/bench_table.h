@@ -25,7 +25,8 @@ class BenchTable {
   static Statistics statistics(const ThroughputResult& result);
   void add_markdown(const ThroughputResult& result, const Statistics& statistics) const;
   // (name, value as JSON) in order.
-  std::vector<std::pair<std::string, std::string>> fields(const ThroughputResult& result, const Statistics& statistics) const;
+  std::vector<std::pair<std::string, std::string>> fields(const ThroughputResult& result,
+                                                          const Statistics& statistics) const;
 
   std::string format_, model_path_;
   const model::Model& model_;

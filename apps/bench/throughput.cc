@@ -19,7 +19,8 @@ class Driver {
   Driver(std::shared_ptr<const model::Model> model, base::ThreadPool& pool, const ThroughputTest& test) : test_(test) {
     const int64_t positions = test.depth_tokens + test.prompt_tokens + test.generated_tokens + 1;
     const auto pages = static_cast<uint32_t>((positions + kernels::kPageTokens - 1) / kernels::kPageTokens);
-    auto engine = engine::Engine::create(model, pool, {pages, std::max<int64_t>(1, std::min(test.chunk_tokens, test.batch_tokens))});
+    auto engine = engine::Engine::create(model, pool,
+                                         {pages, std::max<int64_t>(1, std::min(test.chunk_tokens, test.batch_tokens))});
     if (!engine) fail(engine.error());
     engine_ = std::move(engine).value();
     for (uint32_t page = 0; page < pages; ++page) pages_.push_back({page});
@@ -58,13 +59,16 @@ class Driver {
     has_pages_ = false;
   }
 
-  std::vector<contract::PageId> pages_once() { return std::exchange(has_pages_, true) ? std::vector<contract::PageId>() : pages_; }
+  std::vector<contract::PageId> pages_once() {
+    return std::exchange(has_pages_, true) ? std::vector<contract::PageId>() : pages_;
+  }
 
   void prefill(int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end;) {
       const int64_t next = std::min(end, at + std::min(test_.chunk_tokens, test_.batch_tokens));
       contract::StepPlan plan;
-      plan.prefill_chunks.push_back({id_, static_cast<uint32_t>(at), static_cast<uint32_t>(next), next == end, pages_once()});
+      plan.prefill_chunks.push_back(
+          {id_, static_cast<uint32_t>(at), static_cast<uint32_t>(next), next == end, pages_once()});
       step(plan);
       at = next;
     }
@@ -91,8 +95,8 @@ class Driver {
 
 }  // namespace
 
-ThroughputResult measure_throughput(std::shared_ptr<const model::Model> model, base::ThreadPool& pool, const ThroughputTest& test,
-                                    int repetitions) {
+ThroughputResult measure_throughput(std::shared_ptr<const model::Model> model, base::ThreadPool& pool,
+                                    const ThroughputTest& test, int repetitions) {
   ThroughputTest warm_up = test;
   warm_up.depth_tokens = 0;
   warm_up.generated_tokens = std::min<int64_t>(test.generated_tokens, 1);

@@ -14,7 +14,7 @@ namespace takt::apps {
 struct ThroughputTest {
   int64_t prompt_tokens = 0;
   int64_t generated_tokens = 0;
-  int64_t depth_tokens = 0;    // already in the KV cache when the clock starts
+  int64_t depth_tokens = 0;  // already in the KV cache when the clock starts
   int64_t batch_tokens = 2048;
   int64_t chunk_tokens = 512;  // tokens of one step
 };
@@ -27,7 +27,7 @@ struct ThroughputResult {
 
 // Random ids (seeded), logits of the last prompt token only; generation feeds one random token per step with logits and without
 // sampling. One warm-up run. Fails the command when memory is short.
-ThroughputResult measure_throughput(std::shared_ptr<const model::Model> model, base::ThreadPool& pool, const ThroughputTest& test,
-                                    int repetitions);
+ThroughputResult measure_throughput(std::shared_ptr<const model::Model> model, base::ThreadPool& pool,
+                                    const ThroughputTest& test, int repetitions);
 
 }  // namespace takt::apps

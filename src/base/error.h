@@ -11,18 +11,18 @@ namespace takt::base {
 
 // A flat list; each code has one sentence. server/ maps each code to an HTTP status in one table.
 enum class ErrorCode {
-  invalid_argument,      // a caller's value is out of its range or of the wrong type
-  invalid_file,          // a file breaks its format's rules; the message names the key or tensor and the byte offset
-  unsupported,           // well formed, but Takt has no implementation; the message names what is missing
-  not_found,             // a file, model, endpoint or id does not exist
-  io,                    // the operating system refused a read, write, map or socket operation
-  out_of_memory,         // a bounded pool or an allocation is exhausted
-  exceed_context_size,   // a prompt is longer than the context; the message has both numbers
-  template_error,        // a chat template raised an exception or broke a bound; the message is the template's own
-  queue_full,            // admission refused: a bounded queue is full; try again later
-  cancelled,             // the client went away or asked to stop
-  shutting_down,         // the server drains and takes no new work
-  internal,              // a broken invariant inside Takt
+  invalid_argument,     // a caller's value is out of its range or of the wrong type
+  invalid_file,         // a file breaks its format's rules; the message names the key or tensor and the byte offset
+  unsupported,          // well formed, but Takt has no implementation; the message names what is missing
+  not_found,            // a file, model, endpoint or id does not exist
+  io,                   // the operating system refused a read, write, map or socket operation
+  out_of_memory,        // a bounded pool or an allocation is exhausted
+  exceed_context_size,  // a prompt is longer than the context; the message has both numbers
+  template_error,       // a chat template raised an exception or broke a bound; the message is the template's own
+  queue_full,           // admission refused: a bounded queue is full; try again later
+  cancelled,            // the client went away or asked to stop
+  shutting_down,        // the server drains and takes no new work
+  internal,             // a broken invariant inside Takt
 };
 
 // The snake_case name of a code, for logs and JSON ("invalid_file").
@@ -37,8 +37,8 @@ struct Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}       // NOLINT: implicit by design
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}   // NOLINT
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit by design
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }

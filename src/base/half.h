@@ -36,7 +36,7 @@ inline uint16_t float_to_half(float value) {
     return static_cast<uint16_t>(sign | 0x7c00u | payload);
   }
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and above
-  if (magnitude < 0x38800000u) {                                             // below 2^-14: subnormal or zero
+  if (magnitude < 0x38800000u) {                                               // below 2^-14: subnormal or zero
     // 2^-1 has the float32 spacing 2^-24, the spacing of subnormal halves: the addition rounds at the right bit.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));

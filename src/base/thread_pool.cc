@@ -38,7 +38,8 @@ void ThreadPool::stop() {
 }
 
 void ThreadPool::claim_items(int thread) {
-  for (int64_t item; (item = next_item_.fetch_add(1, std::memory_order_relaxed)) < count_;) job_(context_, item, thread);
+  for (int64_t item; (item = next_item_.fetch_add(1, std::memory_order_relaxed)) < count_;)
+    job_(context_, item, thread);
 }
 
 void ThreadPool::fork(Job job, const void* context, int64_t count) {
@@ -53,8 +54,10 @@ void ThreadPool::fork(Job job, const void* context, int64_t count) {
   // the default memory order: so either it sees the job closed, or this thread sees it inside.
   generation_.fetch_add(1);
   for (int spins = 0; inside_.load() != 0; ++spins) {
-    if (spins < kSpinsBeforePark) relax();
-    else std::this_thread::yield();
+    if (spins < kSpinsBeforePark)
+      relax();
+    else
+      std::this_thread::yield();
   }
 }
 

@@ -31,7 +31,9 @@ class ThreadPool {
       for (int64_t item = 0; item < count; ++item) job(item, 0);
       return;
     }
-    fork([](const void* context, int64_t item, int thread) { (*static_cast<const std::remove_reference_t<F>*>(context))(item, thread); }, &job, count);
+    fork([](const void* context, int64_t item,
+            int thread) { (*static_cast<const std::remove_reference_t<F>*>(context))(item, thread); },
+         &job, count);
   }
 
   // Splits [0, count) into contiguous pieces of nearly equal length, as many as threads: each is one stream through memory. Calls
@@ -55,7 +57,7 @@ class ThreadPool {
   int64_t count_ = 0;
   alignas(64) std::atomic<uint32_t> generation_{0};  // odd: a job is open for workers
   alignas(64) std::atomic<int64_t> next_item_{0};
-  alignas(64) std::atomic<int> inside_{0};           // workers between entering and leaving a job
+  alignas(64) std::atomic<int> inside_{0};  // workers between entering and leaving a job
   std::atomic<bool> is_stopping_{false};
   std::vector<std::thread> workers_;
 };

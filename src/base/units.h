@@ -16,8 +16,14 @@ class Unit {
   constexpr auto operator<=>(const Unit&) const = default;
   constexpr Unit operator+(Unit other) const { return Unit(count_ + other.count_); }
   constexpr Unit operator-(Unit other) const { return Unit(count_ - other.count_); }
-  constexpr Unit& operator+=(Unit other) { count_ += other.count_; return *this; }
-  constexpr Unit& operator-=(Unit other) { count_ -= other.count_; return *this; }
+  constexpr Unit& operator+=(Unit other) {
+    count_ += other.count_;
+    return *this;
+  }
+  constexpr Unit& operator-=(Unit other) {
+    count_ -= other.count_;
+    return *this;
+  }
 
  private:
   Rep count_ = 0;

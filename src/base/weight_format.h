@@ -14,9 +14,9 @@ inline constexpr int kWeightFormatCount = 11;
 
 struct WeightFormatInfo {
   WeightFormat format;
-  uint32_t gguf_type;        // the id stored in a tensor's info
-  std::string_view name;     // as GGUF tools write it: "Q4_K"
-  uint32_t block_weights;    // weights per block; a row length must be a multiple of it
+  uint32_t gguf_type;      // the id stored in a tensor's info
+  std::string_view name;   // as GGUF tools write it: "Q4_K"
+  uint32_t block_weights;  // weights per block; a row length must be a multiple of it
   uint32_t block_bytes;
 };
 

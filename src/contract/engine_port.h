@@ -20,8 +20,8 @@ struct TokenLogprob {
 
 // One output token, or one prompt position when prompt log-probabilities were asked for.
 struct TokenOutput {
-  TokenId id = 0;               // prompt positions: the token that really follows (-1 behind the last one)
-  float logprob = 0;            // of `id`; only when log-probabilities were asked for
+  TokenId id = 0;                 // prompt positions: the token that really follows (-1 behind the last one)
+  float logprob = 0;              // of `id`; only when log-probabilities were asked for
   std::vector<TokenLogprob> top;  // best first, ties by the lower id
 };
 
@@ -32,7 +32,7 @@ struct RequestOutput {
   std::vector<TokenOutput> tokens;            // the output tokens of this step
   std::string text;                           // released by the stop detector
   FinishReason finish = FinishReason::none;
-  std::string error;                          // with FinishReason::error: what happened
+  std::string error;  // with FinishReason::error: what happened
 };
 
 struct StepCompletion {

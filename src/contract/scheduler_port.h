@@ -14,23 +14,24 @@ namespace takt::contract {
 
 struct Admission {
   bool is_accepted = false;
-  base::ErrorCode refusal = base::ErrorCode::queue_full;  // when refused: exceed_context_size, queue_full, invalid_argument
-  std::string reason;                                     // when refused: one sentence with the numbers
-  base::Tokens output_tokens_max;                         // when accepted: the limit that holds (the engine must be told this one)
+  base::ErrorCode refusal =
+      base::ErrorCode::queue_full;  // when refused: exceed_context_size, queue_full, invalid_argument
+  std::string reason;               // when refused: one sentence with the numbers
+  base::Tokens output_tokens_max;   // when accepted: the limit that holds (the engine must be told this one)
 };
 
 // What is going on, as numbers. Read-only; cheap.
 struct Bounds {
   uint32_t waiting_requests = 0;
-  base::Tokens waiting_tokens;        // prompt tokens not evaluated yet, of waiting and running requests
+  base::Tokens waiting_tokens;  // prompt tokens not evaluated yet, of waiting and running requests
   uint32_t prefilling_requests = 0;
   uint32_t decoding_requests = 0;
   uint32_t pages_used = 0;
   uint32_t pages_free = 0;
   uint64_t preemptions = 0;
   // From measured step times; zero until there are some.
-  base::Micros gap_max;               // the longest gap a decoding request can see now
-  base::Micros prompt_wait_max;       // the longest wait of the prompt now at the end of the queue
+  base::Micros gap_max;          // the longest gap a decoding request can see now
+  base::Micros prompt_wait_max;  // the longest wait of the prompt now at the end of the queue
 };
 
 class SchedulerPort {

@@ -19,10 +19,10 @@ namespace takt::contract {
 struct RequestTimes {
   base::Micros submitted;
   std::optional<base::Micros> first_scheduled;  // its first prefill chunk began
-  std::optional<base::Micros> first_token;      // end of the step that yielded the first output token (or ended the prompt)
+  std::optional<base::Micros> first_token;  // end of the step that yielded the first output token (or ended the prompt)
   std::optional<base::Micros> finished;
   base::Tokens prompt_tokens;
-  base::Tokens prompt_tokens_cached;            // taken from a prefix cache, not evaluated
+  base::Tokens prompt_tokens_cached;  // taken from a prefix cache, not evaluated
   base::Tokens output_tokens;
 };
 

@@ -38,8 +38,8 @@ struct PageCopy {
 };
 
 struct StepPlan {
-  uint64_t step = 0;                   // counts from 1; 0 in a plan without work
-  std::vector<RequestId> preempted;    // drop the page table; the sequence will be evaluated again later
+  uint64_t step = 0;                 // counts from 1; 0 in a plan without work
+  std::vector<RequestId> preempted;  // drop the page table; the sequence will be evaluated again later
   std::vector<PageCopy> page_copies;
   std::vector<PrefillChunk> prefill_chunks;
   std::vector<DecodeRow> decode_rows;
@@ -54,8 +54,8 @@ struct StepPlan {
 struct RowResult {
   RequestId request;
   Phase phase = Phase::prefill;
-  uint32_t tokens_accepted = 0;               // output tokens appended to the request's sequence by this step
-  FinishReason finish = FinishReason::none;   // decided in the engine, by StopDetector and the limits
+  uint32_t tokens_accepted = 0;              // output tokens appended to the request's sequence by this step
+  FinishReason finish = FinishReason::none;  // decided in the engine, by StopDetector and the limits
   bool operator==(const RowResult&) const = default;
 };
 

@@ -20,9 +20,12 @@ Engine::Engine(std::shared_ptr<const model::Model> model, KvMemory kv, std::uniq
     : model_(std::move(model)), kv_(std::move(kv)), forward_(std::move(forward)) {}
 
 base::Status Engine::admit(const contract::Request& request, contract::GenerationSpec spec) {
-  const auto is_token = [&](contract::TokenId id) { return id >= 0 && static_cast<uint32_t>(id) < model_->spec.vocabulary_size; };
+  const auto is_token = [&](contract::TokenId id) {
+    return id >= 0 && static_cast<uint32_t>(id) < model_->spec.vocabulary_size;
+  };
   const auto refuse = [&](const std::string& what, contract::TokenId id) {
-    return base::Error{base::ErrorCode::invalid_argument, what + " has the token id " + std::to_string(id) + ", outside the vocabulary (0 to " +
+    return base::Error{base::ErrorCode::invalid_argument, what + " has the token id " + std::to_string(id) +
+                                                              ", outside the vocabulary (0 to " +
                                                               std::to_string(model_->spec.vocabulary_size - 1) + ")"};
   };
   for (contract::TokenId id : *request.prompt)
@@ -63,7 +66,8 @@ void Engine::add_segment(Sequence& sequence, int64_t begin, int64_t end, contrac
   row_tokens_.insert(row_tokens_.end(), sequence.tokens.begin() + begin, sequence.tokens.begin() + end);
 }
 
-void Engine::want(Sequence& sequence, contract::RequestId id, int64_t row, int64_t position, bool yields_token, bool is_prompt_position) {
+void Engine::want(Sequence& sequence, contract::RequestId id, int64_t row, int64_t position, bool yields_token,
+                  bool is_prompt_position) {
   wanted_rows_.push_back(row);
   wanted_.push_back({completion_.result.rows.size() - 1, &sequence, id, position, yields_token, is_prompt_position});
 }
@@ -81,9 +85,11 @@ void Engine::plan_prefill(const contract::PrefillChunk& chunk) {
   }
   const bool reports_prompt = sequence.spec.prompt_top_logprobs.has_value();
   for (uint32_t position = chunk.begin; position < chunk.end; ++position) {
-    const bool is_report = reports_prompt && position < sequence.prompt_tokens && position >= sequence.prompt_positions_reported;
+    const bool is_report =
+        reports_prompt && position < sequence.prompt_tokens && position >= sequence.prompt_positions_reported;
     const bool is_yield = yields_token && position + 1 == chunk.end;
-    if (is_report || is_yield) want(sequence, chunk.request, first_row + position - chunk.begin, position, is_yield, is_report);
+    if (is_report || is_yield)
+      want(sequence, chunk.request, first_row + position - chunk.begin, position, is_yield, is_report);
   }
 }
 
@@ -121,10 +127,12 @@ void Engine::take_logits(const WantedLogits& wanted, std::span<float> logits) {
   const auto next = static_cast<size_t>(wanted.position) + 1;
   if (completion_.result.rows[wanted.row_result].finish == contract::FinishReason::error) return;
   if (!are_sound(logits))
-    return finish_row(wanted, contract::FinishReason::error, {}, "the model's output is not a number: are its weights damaged?");
+    return finish_row(wanted, contract::FinishReason::error, {},
+                      "the model's output is not a number: are its weights damaged?");
   if (wanted.is_prompt_position) {
     const contract::TokenId actual = next < sequence.prompt_tokens ? sequence.tokens[next] : -1;
-    output_of(wanted.request).prompt_positions.push_back(log_probabilities(logits, actual, *sequence.spec.prompt_top_logprobs));
+    output_of(wanted.request)
+        .prompt_positions.push_back(log_probabilities(logits, actual, *sequence.spec.prompt_top_logprobs));
     sequence.prompt_positions_reported = next;
   }
   if (!wanted.yields_token) return;
@@ -142,8 +150,7 @@ void Engine::take_logits(const WantedLogits& wanted, std::span<float> logits) {
   }
   const Sampled sampled = is_forced ? Sampled{sequence.spec.forced_tokens[output_index], true}
                                     : sampler_.sample(sequence.spec.sampling, sequence.tokens, next, logits, allowed_);
-  if (!sampled.is_valid)
-    return finish_row(wanted, contract::FinishReason::error, {}, "every token is banned");
+  if (!sampled.is_valid) return finish_row(wanted, contract::FinishReason::error, {}, "every token is banned");
   token.id = sampled.token;
   if (sequence.spec.top_logprobs) token.logprob = log_probabilities(raw, sampled.token, 0).logprob;
   accept_token(wanted, std::move(token));
@@ -161,10 +168,12 @@ void Engine::accept_token(const WantedLogits& wanted, contract::TokenOutput toke
   output.text += verdict.text;
   if (verdict.is_stop) return finish_row(wanted, contract::FinishReason::stop, {}, {});
   if (sequence.output_tokens() < sequence.output_tokens_max) return;
-  finish_row(wanted, contract::FinishReason::length, sequence.spec.stop_detector ? sequence.spec.stop_detector->finish() : std::string(), {});
+  finish_row(wanted, contract::FinishReason::length,
+             sequence.spec.stop_detector ? sequence.spec.stop_detector->finish() : std::string(), {});
 }
 
-void Engine::finish_row(const WantedLogits& wanted, contract::FinishReason reason, std::string text, std::string error) {
+void Engine::finish_row(const WantedLogits& wanted, contract::FinishReason reason, std::string text,
+                        std::string error) {
   completion_.result.rows[wanted.row_result].finish = reason;
   contract::RequestOutput& output = output_of(wanted.request);
   output.finish = reason;

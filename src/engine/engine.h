@@ -17,8 +17,8 @@
 namespace takt::engine {
 
 struct EngineOptions {
-  uint32_t page_count = 0;     // KV pages
-  int64_t step_rows_max = 0;   // the most rows (prompt tokens and decode rows) of one step
+  uint32_t page_count = 0;    // KV pages
+  int64_t step_rows_max = 0;  // the most rows (prompt tokens and decode rows) of one step
 };
 
 class Engine : public contract::EnginePort {
@@ -38,16 +38,16 @@ class Engine : public contract::EnginePort {
     std::vector<contract::TokenId> tokens;  // prompt, then output
     size_t prompt_tokens = 0;
     uint64_t output_tokens_max = 0;
-    size_t prompt_positions_reported = 0;   // so that a recompute does not report twice
+    size_t prompt_positions_reported = 0;  // so that a recompute does not report twice
     PageTable pages;
     size_t output_tokens() const { return tokens.size() - prompt_tokens; }
   };
   // Why a row's logits are wanted.
   struct WantedLogits {
-    size_t row_result;      // index into the results
+    size_t row_result;  // index into the results
     Sequence* sequence;
     contract::RequestId request;
-    int64_t position;       // of the row that was fed
+    int64_t position;  // of the row that was fed
     bool yields_token;
     bool is_prompt_position;
   };
@@ -56,7 +56,8 @@ class Engine : public contract::EnginePort {
   void plan_prefill(const contract::PrefillChunk& chunk);
   void plan_decode(const contract::DecodeRow& row);
   void add_segment(Sequence& sequence, int64_t begin, int64_t end, contract::Phase phase);
-  void want(Sequence& sequence, contract::RequestId id, int64_t row, int64_t position, bool yields_token, bool is_prompt_position);
+  void want(Sequence& sequence, contract::RequestId id, int64_t row, int64_t position, bool yields_token,
+            bool is_prompt_position);
   void take_logits(const WantedLogits& wanted, std::span<float> logits);
   void accept_token(const WantedLogits& wanted, contract::TokenOutput token);
   void finish_row(const WantedLogits& wanted, contract::FinishReason reason, std::string text, std::string error);

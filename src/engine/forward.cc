@@ -18,16 +18,21 @@ float* floats(const model::Buffer& buffer) { return reinterpret_cast<float*>(buf
 
 }  // namespace
 
-base::Result<std::unique_ptr<Forward>> Forward::create(std::shared_ptr<const model::Model> model, base::ThreadPool& pool,
-                                                       int64_t rows_max) {
+base::Result<std::unique_ptr<Forward>> Forward::create(std::shared_ptr<const model::Model> model,
+                                                       base::ThreadPool& pool, int64_t rows_max) {
   std::unique_ptr<Forward> forward(new Forward(std::move(model), pool, rows_max));
   if (auto status = forward->allocate(); !status) return status.error();
   return forward;
 }
 
 Forward::Forward(std::shared_ptr<const model::Model> model, base::ThreadPool& pool, int64_t rows_max)
-    : model_(std::move(model)), kernels_(*model_->kernel_set), spec_(model_->spec), pool_(pool), rows_max_(rows_max),
-      q_width_(int64_t{spec_.head_count} * spec_.head_dim), kv_width_(int64_t{spec_.kv_head_count} * spec_.head_dim),
+    : model_(std::move(model)),
+      kernels_(*model_->kernel_set),
+      spec_(model_->spec),
+      pool_(pool),
+      rows_max_(rows_max),
+      q_width_(int64_t{spec_.head_count} * spec_.head_dim),
+      kv_width_(int64_t{spec_.kv_head_count} * spec_.head_dim),
       k_max_(std::max({int64_t{spec_.embedding_length}, q_width_, int64_t{spec_.feed_forward_length}})),
       rope_(spec_.rope, spec_.rope_dim, model_->weights.rope_factors),
       rope_window_(spec_.rope_window, spec_.rope_dim, model_->weights.rope_factors) {}
@@ -41,10 +46,11 @@ base::Status Forward::allocate() {
   };
   const auto make_rows = [&](model::Buffer& buffer, int64_t width) { return make(buffer, rows_max_ * width * 4); };
   const int64_t logits_rows = std::min(rows_max_, kLogitsRows);
-  for (auto status : {make_rows(x_, spec_.embedding_length), make_rows(q_, q_width_), make_rows(k_, kv_width_),
-                      make_rows(v_, kv_width_), make_rows(attention_, q_width_), make_rows(gate_, spec_.feed_forward_length),
-                      make_rows(up_, spec_.feed_forward_length), make_rows(delta_, spec_.embedding_length),
-                      make(logits_, logits_rows * int64_t{spec_.vocabulary_size} * 4)})
+  for (auto status :
+       {make_rows(x_, spec_.embedding_length), make_rows(q_, q_width_), make_rows(k_, kv_width_),
+        make_rows(v_, kv_width_), make_rows(attention_, q_width_), make_rows(gate_, spec_.feed_forward_length),
+        make_rows(up_, spec_.feed_forward_length), make_rows(delta_, spec_.embedding_length),
+        make(logits_, logits_rows * int64_t{spec_.vocabulary_size} * 4)})
     if (!status) return status;
   for (auto kind : {kernels::ActivationKind::f32, kernels::ActivationKind::q8}) {
     const auto row_bytes = static_cast<int64_t>(kernels_.activation_row_bytes(kind, k_max_));
@@ -54,7 +60,8 @@ base::Status Forward::allocate() {
   for (uint32_t layer = 0; layer < spec_.layer_count; ++layer)
     kernel_bytes = std::max(kernel_bytes, kernels_.attention_scratch_bytes(spec_.attention_shape(layer)));
   for (int format = 0; format < base::kWeightFormatCount; ++format)
-    kernel_bytes = std::max(kernel_bytes, kernels_.linear_prefill_scratch_bytes(static_cast<base::WeightFormat>(format), k_max_));
+    kernel_bytes =
+        std::max(kernel_bytes, kernels_.linear_prefill_scratch_bytes(static_cast<base::WeightFormat>(format), k_max_));
   row_scratch_.resize(static_cast<size_t>(pool_.thread_count()));
   kernel_scratch_.resize(static_cast<size_t>(pool_.thread_count()));
   for (auto& scratch : row_scratch_)
@@ -64,8 +71,8 @@ base::Status Forward::allocate() {
   return {};
 }
 
-void Forward::run(std::span<const contract::TokenId> tokens, std::span<const Segment> segments, std::span<const int64_t> wanted,
-                  const LogitsSink& sink) {
+void Forward::run(std::span<const contract::TokenId> tokens, std::span<const Segment> segments,
+                  std::span<const int64_t> wanted, const LogitsSink& sink) {
   const auto rows = static_cast<int64_t>(tokens.size());
   assert(rows > 0 && rows <= rows_max_);
   plan_rows(segments, rows);
@@ -85,7 +92,8 @@ void Forward::plan_rows(std::span<const Segment> segments, int64_t rows) {
     assert(segment.first_row == static_cast<int64_t>(places_.size()));
     for (int64_t i = 0; i < segment.row_count; ++i) places_.push_back({segment.pages, segment.position_begin + i});
     position_end = std::max(position_end, segment.position_begin + segment.row_count);
-    assert(static_cast<int64_t>(segment.pages->ids.size()) * kernels::kPageTokens >= segment.position_begin + segment.row_count);
+    assert(static_cast<int64_t>(segment.pages->ids.size()) * kernels::kPageTokens >=
+           segment.position_begin + segment.row_count);
   }
   assert(static_cast<int64_t>(places_.size()) == rows);
   (void)rows;
@@ -102,7 +110,8 @@ void Forward::plan_attention(std::span<const Segment> segments) {
         items_.push_back({&segment, offset, std::min(block, segment.row_count - offset), kv_head});
   // Costly items (late positions, many rows) first, so that the threads end together.
   std::stable_sort(items_.begin(), items_.end(), [](const AttentionItem& a, const AttentionItem& b) {
-    return (a.segment->position_begin + a.row_offset) * a.row_count > (b.segment->position_begin + b.row_offset) * b.row_count;
+    return (a.segment->position_begin + a.row_offset) * a.row_count >
+           (b.segment->position_begin + b.row_offset) * b.row_count;
   });
 }
 
@@ -115,12 +124,14 @@ void Forward::embed(std::span<const contract::TokenId> tokens) {
 }
 
 std::byte* Forward::activation_row(kernels::ActivationKind kind, int64_t k, int64_t row) {
-  return prepared_[static_cast<size_t>(kind)].data() + static_cast<size_t>(row) * kernels_.activation_row_bytes(kind, k);
+  return prepared_[static_cast<size_t>(kind)].data() +
+         static_cast<size_t>(row) * kernels_.activation_row_bytes(kind, k);
 }
 
 void Forward::prepare(const float* values, int64_t k, int64_t row, std::span<const LinearTask> tasks) {
   for (auto kind : {kernels::ActivationKind::f32, kernels::ActivationKind::q8}) {
-    const bool is_needed = std::any_of(tasks.begin(), tasks.end(), [&](const LinearTask& task) { return task.matrix->activation == kind; });
+    const bool is_needed = std::any_of(tasks.begin(), tasks.end(),
+                                       [&](const LinearTask& task) { return task.matrix->activation == kind; });
     if (is_needed) kernels_.prepare_activation(kind, values, k, activation_row(kind, k, row));
   }
 }
@@ -144,9 +155,11 @@ void Forward::linear(std::span<const LinearTask> tasks, int64_t rows) {
       const int64_t first = std::max<int64_t>(begin, 0), last = std::min(end, count);
       if (first < last) {
         const std::byte* activations = activation_row(task.matrix->activation, weights.k, 0);
-        if (is_decode) kernels_.linear_decode(weights, activations, rows, first, last, task.out, task.out_stride);
-        else kernels_.linear_prefill(weights, activations, rows, first, last, task.out, task.out_stride,
-                                     kernel_scratch_[static_cast<size_t>(thread)].data());
+        if (is_decode)
+          kernels_.linear_decode(weights, activations, rows, first, last, task.out, task.out_stride);
+        else
+          kernels_.linear_prefill(weights, activations, rows, first, last, task.out, task.out_stride,
+                                  kernel_scratch_[static_cast<size_t>(thread)].data());
       }
       begin -= count;
       end -= count;
@@ -158,8 +171,8 @@ void Forward::linear(std::span<const LinearTask> tasks, int64_t rows) {
   });
 }
 
-void Forward::add_to_residual(const float* values, const std::vector<float>& bias, const std::vector<float>& post_norm, int64_t row,
-                              int thread) {
+void Forward::add_to_residual(const float* values, const std::vector<float>& bias, const std::vector<float>& post_norm,
+                              int64_t row, int thread) {
   const int64_t width = spec_.embedding_length;
   float* x = floats(x_) + row * width;
   float* scratch = floats(row_scratch_[static_cast<size_t>(thread)]);
@@ -196,7 +209,8 @@ void Forward::rope_and_store(uint32_t layer, int64_t row) {
   kernels_.rope(q, spec_.head_count, head_dim, spec_.rope_dim, cos, sin, spec_.rope_pairs);
   kernels_.rope(k, spec_.kv_head_count, head_dim, spec_.rope_dim, cos, sin, spec_.rope_pairs);
   std::byte* page = place.pages->layers[layer][static_cast<size_t>(place.position / kernels::kPageTokens)];
-  kernels_.kv_store(spec_.attention_shape(layer), k, v, static_cast<int32_t>(place.position % kernels::kPageTokens), page);
+  kernels_.kv_store(spec_.attention_shape(layer), k, v, static_cast<int32_t>(place.position % kernels::kPageTokens),
+                    page);
 }
 
 void Forward::attend(uint32_t layer) {
@@ -212,14 +226,16 @@ void Forward::attend(uint32_t layer) {
     if (segment.phase == contract::Phase::decode && item.row_count == 1)
       kernels_.attention_decode(shape, item.kv_head, q, position, pages, out, scratch);
     else
-      kernels_.attention_prefill(shape, item.kv_head, q, q_width_, position, item.row_count, pages, out, q_width_, scratch);
+      kernels_.attention_prefill(shape, item.kv_head, q, q_width_, position, item.row_count, pages, out, q_width_,
+                                 scratch);
   };
   pool_.each(static_cast<int64_t>(items_.size()), work);
 }
 
 void Forward::attention_block(uint32_t layer, int64_t rows) {
   const model::LayerWeights& weights = model_->weights.layers[layer];
-  const LinearTask qkv[] = {{&weights.q, floats(q_), q_width_}, {&weights.k, floats(k_), kv_width_}, {&weights.v, floats(v_), kv_width_}};
+  const LinearTask qkv[] = {
+      {&weights.q, floats(q_), q_width_}, {&weights.k, floats(k_), kv_width_}, {&weights.v, floats(v_), kv_width_}};
   for_rows(rows, [&](int64_t row, int thread) {
     norm_and_prepare(floats(x_) + row * spec_.embedding_length, weights.attention_norm, row, thread, qkv);
   });
@@ -236,12 +252,14 @@ void Forward::feed_forward_block(uint32_t layer, int64_t rows) {
   const int64_t width = spec_.embedding_length, hidden = spec_.feed_forward_length;
   const LinearTask gate_up[] = {{&weights.gate, floats(gate_), hidden}, {&weights.up, floats(up_), hidden}};
   for_rows(rows, [&](int64_t row, int thread) {
-    add_to_residual(floats(delta_) + row * width, weights.attention_output_bias, weights.post_attention_norm, row, thread);
+    add_to_residual(floats(delta_) + row * width, weights.attention_output_bias, weights.post_attention_norm, row,
+                    thread);
     norm_and_prepare(floats(x_) + row * width, weights.feed_forward_norm, row, thread, gate_up);
   });
   linear(gate_up, rows);
   const LinearTask down[] = {{&weights.down, floats(delta_), width}};
-  const auto multiply = spec_.activation == model::FeedForwardActivation::silu ? kernels_.silu_multiply : kernels_.gelu_multiply;
+  const auto multiply =
+      spec_.activation == model::FeedForwardActivation::silu ? kernels_.silu_multiply : kernels_.gelu_multiply;
   for_rows(rows, [&](int64_t row, int) {
     float* gate = floats(gate_) + row * hidden;
     multiply(gate, floats(up_) + row * hidden, hidden, gate);

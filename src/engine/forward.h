@@ -28,15 +28,15 @@ struct Segment {
 class Forward {
  public:
   // rows_max: the most rows of one run. Errors: out_of_memory.
-  static base::Result<std::unique_ptr<Forward>> create(std::shared_ptr<const model::Model> model, base::ThreadPool& pool,
-                                                       int64_t rows_max);
+  static base::Result<std::unique_ptr<Forward>> create(std::shared_ptr<const model::Model> model,
+                                                       base::ThreadPool& pool, int64_t rows_max);
 
   // Called once for each wanted row, in order; may change the logits.
   using LogitsSink = std::function<void(size_t index, std::span<float> logits)>;
 
   // tokens [rows]: valid ids. Segments cover all rows. Writes K and V of every row, then computes. wanted: row numbers, ascending.
-  void run(std::span<const contract::TokenId> tokens, std::span<const Segment> segments, std::span<const int64_t> wanted,
-           const LogitsSink& sink);
+  void run(std::span<const contract::TokenId> tokens, std::span<const Segment> segments,
+           std::span<const int64_t> wanted, const LogitsSink& sink);
 
  private:
   // A row's place in its sequence.
@@ -68,10 +68,11 @@ class Forward {
   void feed_forward_block(uint32_t layer, int64_t rows);
   void output_logits(std::span<const int64_t> wanted, const LogitsSink& sink);
   // Norm of x's row, prepared for the products with `tasks`.
-  void norm_and_prepare(const float* x, const std::vector<float>& norm, int64_t row, int thread, std::span<const LinearTask> tasks);
+  void norm_and_prepare(const float* x, const std::vector<float>& norm, int64_t row, int thread,
+                        std::span<const LinearTask> tasks);
   void prepare(const float* values, int64_t k, int64_t row, std::span<const LinearTask> tasks);
-  void add_to_residual(const float* values, const std::vector<float>& bias, const std::vector<float>& post_norm, int64_t row,
-                       int thread);
+  void add_to_residual(const float* values, const std::vector<float>& bias, const std::vector<float>& post_norm,
+                       int64_t row, int thread);
   void linear(std::span<const LinearTask> tasks, int64_t rows);
   std::byte* activation_row(kernels::ActivationKind kind, int64_t k, int64_t row);
 
@@ -95,9 +96,9 @@ class Forward {
   std::vector<AttentionItem> items_;
   // [rows_max, …], 64-byte aligned rows.
   model::Buffer x_, q_, k_, v_, attention_, gate_, up_, delta_, logits_;
-  model::Buffer prepared_[2];                   // by ActivationKind
-  std::vector<model::Buffer> row_scratch_;      // per thread: one row of the widest kind
-  std::vector<model::Buffer> kernel_scratch_;   // per thread
+  model::Buffer prepared_[2];                  // by ActivationKind
+  std::vector<model::Buffer> row_scratch_;     // per thread: one row of the widest kind
+  std::vector<model::Buffer> kernel_scratch_;  // per thread
 };
 
 }  // namespace takt::engine

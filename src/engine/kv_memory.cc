@@ -14,7 +14,8 @@ base::Result<KvMemory> KvMemory::create(const model::Model& model, uint32_t page
   }
   size_t bytes = 0;
   if (__builtin_mul_overflow(memory.page_stride_, static_cast<size_t>(page_count), &bytes))
-    return base::Error{base::ErrorCode::out_of_memory, "the KV cache of " + std::to_string(page_count) + " pages is too large"};
+    return base::Error{base::ErrorCode::out_of_memory,
+                       "the KV cache of " + std::to_string(page_count) + " pages is too large"};
   auto buffer = model::Buffer::allocate(bytes);
   if (!buffer) return buffer.error();
   memory.buffer_ = std::move(buffer).value();
@@ -27,7 +28,8 @@ void KvMemory::append(PageTable& table, contract::PageId id) const {
   table.ids.push_back(id);
   table.layers.resize(layer_offsets_.size());
   std::byte* page = buffer_.data() + page_stride_ * id.value;
-  for (size_t layer = 0; layer < layer_offsets_.size(); ++layer) table.layers[layer].push_back(page + layer_offsets_[layer]);
+  for (size_t layer = 0; layer < layer_offsets_.size(); ++layer)
+    table.layers[layer].push_back(page + layer_offsets_[layer]);
 }
 
 void KvMemory::clear(PageTable& table) const {

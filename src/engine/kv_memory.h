@@ -29,7 +29,7 @@ class KvMemory {
   base::Bytes bytes_per_page() const { return base::Bytes(static_cast<int64_t>(page_stride_)); }
 
  private:
-  model::Buffer buffer_;                // [page][layer]
+  model::Buffer buffer_;  // [page][layer]
   std::vector<size_t> layer_offsets_;
   size_t page_stride_ = 0;
   uint32_t page_count_ = 0;

@@ -9,7 +9,8 @@ constexpr int64_t kPositionsPerGrowth = 1024;
 
 RopeTable::RopeTable(const model::RopeSpec& rope, uint32_t rope_dim, std::vector<float> factors) : half_(rope_dim / 2) {
   for (int64_t i = 0; i < half_; ++i) {
-    double frequency = std::pow(static_cast<double>(rope.base), -2.0 * static_cast<double>(i) / rope_dim) * rope.position_scale;
+    double frequency =
+        std::pow(static_cast<double>(rope.base), -2.0 * static_cast<double>(i) / rope_dim) * rope.position_scale;
     if (!factors.empty()) frequency /= factors[static_cast<size_t>(i)];
     frequencies_.push_back(frequency);
   }

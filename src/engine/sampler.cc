@@ -26,7 +26,8 @@ bool before(const Candidate& a, const Candidate& b) {
 
 bool are_sound(std::span<const float> logits) {
   int unsound_count = 0;
-  for (float logit : logits) unsound_count += !(logit < std::numeric_limits<float>::infinity());  // also true for a not-a-number
+  for (float logit : logits)
+    unsound_count += !(logit < std::numeric_limits<float>::infinity());  // also true for a not-a-number
   return unsound_count == 0;
 }
 
@@ -80,7 +81,8 @@ void Sampler::select_top_k(std::span<const float> logits, uint32_t top_k) {
 void Sampler::select_within(std::span<const float> logits, float threshold) {
   candidates_.clear();
   for (size_t i = 0; i < logits.size(); ++i)
-    if (logits[i] >= threshold && logits[i] != kBanned) candidates_.push_back({logits[i], static_cast<contract::TokenId>(i)});
+    if (logits[i] >= threshold && logits[i] != kBanned)
+      candidates_.push_back({logits[i], static_cast<contract::TokenId>(i)});
   std::sort(candidates_.begin(), candidates_.end(), before<Candidate>);
 }
 
@@ -109,7 +111,8 @@ Sampled Sampler::draw(const contract::Sampling& sampling, std::span<const float>
     ++kept;
   }
   double total = 0;
-  for (size_t i = 0; i < kept; ++i) total += std::exp(static_cast<double>((candidates_[i].logit - best) / sampling.temperature));
+  for (size_t i = 0; i < kept; ++i)
+    total += std::exp(static_cast<double>((candidates_[i].logit - best) / sampling.temperature));
   double rest = uniform * total;
   for (size_t i = 0; i + 1 < kept; ++i) {
     rest -= std::exp(static_cast<double>((candidates_[i].logit - best) / sampling.temperature));
@@ -118,11 +121,12 @@ Sampled Sampler::draw(const contract::Sampling& sampling, std::span<const float>
   return {candidates_[kept - 1].id, true};
 }
 
-Sampled Sampler::sample(const contract::Sampling& sampling, std::span<const contract::TokenId> history, uint64_t position,
-                        std::span<float> logits, std::span<const uint64_t> allowed) {
+Sampled Sampler::sample(const contract::Sampling& sampling, std::span<const contract::TokenId> history,
+                        uint64_t position, std::span<float> logits, std::span<const uint64_t> allowed) {
   for (const auto& [token, bias] : sampling.logit_bias) {
     float& logit = logits[static_cast<size_t>(token)];
-    logit = std::min(logit + bias, std::numeric_limits<float>::max());  // several large biases must not add up to infinity
+    logit =
+        std::min(logit + bias, std::numeric_limits<float>::max());  // several large biases must not add up to infinity
   }
   apply_penalties(sampling, history, logits);
   if (!allowed.empty())

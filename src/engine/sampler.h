@@ -32,7 +32,8 @@ class Sampler {
     float logit;
     contract::TokenId id;
   };
-  void apply_penalties(const contract::Sampling& sampling, std::span<const contract::TokenId> history, std::span<float> logits);
+  void apply_penalties(const contract::Sampling& sampling, std::span<const contract::TokenId> history,
+                       std::span<float> logits);
   Sampled greedy(std::span<const float> logits) const;
   void select_top_k(std::span<const float> logits, uint32_t top_k);
   void select_within(std::span<const float> logits, float threshold);

@@ -56,7 +56,8 @@ TEST(Sampler, FrequenciesFollowTheSoftmax) {
   double total = 0;
   for (float logit : logits) total += std::exp(logit);
   for (size_t id = 0; id < logits.size(); ++id)
-    EXPECT_NEAR(counts[static_cast<contract::TokenId>(id)] / static_cast<double>(kCount), std::exp(logits[id]) / total, 0.01);
+    EXPECT_NEAR(counts[static_cast<contract::TokenId>(id)] / static_cast<double>(kCount), std::exp(logits[id]) / total,
+                0.01);
 }
 
 TEST(Sampler, FiltersKeepThePrefixTheyPromise) {

@@ -54,8 +54,7 @@ void store_fifth_bits(const uint8_t q[32], std::byte* out) {
 void symmetric(const float* x, int steps, std::byte* scale_out, uint8_t q[32]) {
   const float d = store_half(scale_out, extreme(x, 32) / static_cast<float>(-steps / 2));
   const float id = inverse(d);
-  for (int j = 0; j < 32; ++j)
-    q[j] = static_cast<uint8_t>(nearest(x[j] * id, -steps / 2, steps / 2 - 1) + steps / 2);
+  for (int j = 0; j < 32; ++j) q[j] = static_cast<uint8_t>(nearest(x[j] * id, -steps / 2, steps / 2 - 1) + steps / 2);
 }
 
 // Offset: q from 0 to steps - 1 spans minimum to maximum.

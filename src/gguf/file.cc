@@ -90,9 +90,9 @@ Status File::add_split_parts(uint32_t part_count) {
                                                              split_suffix(0, part_count)));
   const std::string suffix = split_suffix(0, part_count);
   if (!path_.ends_with(suffix))
-    return at_path(path_, value_error(*find("split.count"), "is " + std::to_string(part_count) +
-                                                                ": the file's name must end in " + suffix +
-                                                                " so that the other parts can be found"));
+    return at_path(
+        path_, value_error(*find("split.count"), "is " + std::to_string(part_count) + ": the file's name must end in " +
+                                                     suffix + " so that the other parts can be found"));
   const std::string stem = path_.substr(0, path_.size() - suffix.size());
   for (uint32_t i = 1; i < part_count; ++i)
     if (Status s = add_split_part(stem + split_suffix(i, part_count), i, part_count); !s) return s;
@@ -163,8 +163,8 @@ Error File::value_error(const Value& value, std::string_view what) const {
 }
 
 Error File::tensor_error(const Tensor& tensor, std::string_view what) const {
-  std::string message = "tensor " + quote(tensor.name) + " " + std::string(what) + " (byte " +
-                        std::to_string(tensor.info_offset);
+  std::string message =
+      "tensor " + quote(tensor.name) + " " + std::string(what) + " (byte " + std::to_string(tensor.info_offset);
   if (part_count_ > 1) message += " of part " + std::to_string(tensor.part + 1);
   return {ErrorCode::invalid_file, message + ")"};
 }

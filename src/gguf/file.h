@@ -40,9 +40,9 @@ class File {
   // part stands for itself.
   static base::Result<std::unique_ptr<File>> parse(std::span<const std::byte> bytes);
 
-  const std::string& path() const { return path_; }        // empty for parse()
-  uint32_t version() const { return version_; }            // 2 or 3
-  uint64_t file_bytes() const { return file_bytes_; }      // of all parts together
+  const std::string& path() const { return path_; }    // empty for parse()
+  uint32_t version() const { return version_; }        // 2 or 3
+  uint64_t file_bytes() const { return file_bytes_; }  // of all parts together
   int part_count() const { return part_count_; }
   uint64_t alignment_bytes() const { return alignment_bytes_; }
 
@@ -52,9 +52,9 @@ class File {
 
   // Typed access. A missing key is a not_found error; a value of another type or out of range is an invalid_file
   // error; both name the key, the second has the byte offset. The _or forms give `fallback` for a missing key only.
-  base::Result<uint32_t> u32(std::string_view key) const;       // any integer type whose value fits
+  base::Result<uint32_t> u32(std::string_view key) const;  // any integer type whose value fits
   base::Result<uint32_t> u32_or(std::string_view key, uint32_t fallback) const;
-  base::Result<float> f32(std::string_view key) const;          // f32, or f64 rounded
+  base::Result<float> f32(std::string_view key) const;  // f32, or f64 rounded
   base::Result<float> f32_or(std::string_view key, float fallback) const;
   base::Result<bool> boolean(std::string_view key) const;
   base::Result<bool> boolean_or(std::string_view key, bool fallback) const;
@@ -101,8 +101,8 @@ class File {
   std::vector<Mapping> mappings_;
   std::vector<Value> values_;
   std::vector<Tensor> tensors_;
-  std::vector<uint32_t> values_by_key_;     // indices of values_, ordered by key
-  std::vector<uint32_t> tensors_by_name_;   // indices of tensors_, ordered by name
+  std::vector<uint32_t> values_by_key_;    // indices of values_, ordered by key
+  std::vector<uint32_t> tensors_by_name_;  // indices of tensors_, ordered by name
 };
 
 }  // namespace takt::gguf

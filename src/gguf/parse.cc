@@ -17,7 +17,7 @@ using base::Status;
 constexpr uint32_t kMagic = 0x46554747;         // "GGUF", read as little-endian
 constexpr uint32_t kMagicSwapped = 0x47475546;  // "FUGG"
 // The fewest bytes an entry can take: counts above remaining / this are lies, found before anything is allocated.
-constexpr uint64_t kValueBytesMin = 8 + 1 + 4 + 1;           // key length, key, type, value
+constexpr uint64_t kValueBytesMin = 8 + 1 + 4 + 1;               // key length, key, type, value
 constexpr uint64_t kTensorInfoBytesMin = 8 + 1 + 4 + 8 + 4 + 8;  // name length, name, dim count, one dim, type, offset
 // Entries reserved at once at most; a vector grows as entries really come.
 constexpr uint64_t kReserveMax = 4096;
@@ -300,8 +300,8 @@ Status PartParser::place_tensor(Tensor& tensor) {
                                            std::to_string(part_.alignment_bytes));
   const uint64_t file_bytes = bytes_.size();
   if (part_.data_offset > file_bytes || tensor.offset >= file_bytes - part_.data_offset)
-    return invalid(tensor.info_offset, where + " starts at data offset " + std::to_string(tensor.offset) +
-                                           ", beyond the end of the file");
+    return invalid(tensor.info_offset,
+                   where + " starts at data offset " + std::to_string(tensor.offset) + ", beyond the end of the file");
   tensor.offset += part_.data_offset;
   const auto info = tensor_type_info(tensor.type);
   if (!info) return {};

@@ -16,10 +16,10 @@ namespace takt::gguf {
 
 struct ParsedPart {
   uint32_t version = 0;
-  std::vector<Value> values;       // file order
-  std::vector<Tensor> tensors;     // file order
+  std::vector<Value> values;    // file order
+  std::vector<Tensor> tensors;  // file order
   uint64_t alignment_bytes = 32;
-  uint64_t data_offset = 0;        // where the tensor data section starts
+  uint64_t data_offset = 0;  // where the tensor data section starts
 };
 
 // Longest accepted names. A tensor's 64 bytes is the specification's bound; a key's is 65535.

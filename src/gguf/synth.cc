@@ -24,38 +24,108 @@ using base::WeightFormat;
 struct Shape {
   std::string_view name;
   std::string_view architecture;
-  std::string_view pre;          // pre-tokenizer; empty: an SPM vocabulary
+  std::string_view pre;  // pre-tokenizer; empty: an SPM vocabulary
   uint32_t layers, width, heads, kv_heads, head_dim, ffn, vocabulary, context;
   float rms_epsilon, rope_base;
-  bool is_tied;                  // no output.weight
+  bool is_tied;  // no output.weight
   bool is_bos_added;
-  bool has_rope_factors;         // rope_freqs.weight, Llama 3.1's long-context scaling
-  uint32_t window;               // gemma3; 0: none
-  uint32_t window_pattern;       // every n-th layer is global
+  bool has_rope_factors;    // rope_freqs.weight, Llama 3.1's long-context scaling
+  uint32_t window;          // gemma3; 0: none
+  uint32_t window_pattern;  // every n-th layer is global
 };
 
 // Shapes from the models' own files.
 constexpr Shape kShapes[] = {
-    {.name = "llama-3.1-8b", .architecture = "llama", .pre = "llama-bpe",
-     .layers = 32, .width = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .ffn = 14336,
-     .vocabulary = 128256, .context = 131072, .rms_epsilon = 1e-5f, .rope_base = 500000.0f,
-     .is_tied = false, .is_bos_added = true, .has_rope_factors = true, .window = 0, .window_pattern = 0},
-    {.name = "smollm2-135m", .architecture = "llama", .pre = "smollm",
-     .layers = 30, .width = 576, .heads = 9, .kv_heads = 3, .head_dim = 64, .ffn = 1536,
-     .vocabulary = 49152, .context = 8192, .rms_epsilon = 1e-5f, .rope_base = 100000.0f,
-     .is_tied = true, .is_bos_added = false, .has_rope_factors = false, .window = 0, .window_pattern = 0},
-    {.name = "qwen2.5-0.5b", .architecture = "qwen2", .pre = "qwen2",
-     .layers = 24, .width = 896, .heads = 14, .kv_heads = 2, .head_dim = 64, .ffn = 4864,
-     .vocabulary = 151936, .context = 32768, .rms_epsilon = 1e-6f, .rope_base = 1000000.0f,
-     .is_tied = false, .is_bos_added = false, .has_rope_factors = false, .window = 0, .window_pattern = 0},
-    {.name = "qwen2.5-1.5b", .architecture = "qwen2", .pre = "qwen2",
-     .layers = 28, .width = 1536, .heads = 12, .kv_heads = 2, .head_dim = 128, .ffn = 8960,
-     .vocabulary = 151936, .context = 32768, .rms_epsilon = 1e-6f, .rope_base = 1000000.0f,
-     .is_tied = false, .is_bos_added = false, .has_rope_factors = false, .window = 0, .window_pattern = 0},
-    {.name = "gemma3-270m", .architecture = "gemma3", .pre = "",
-     .layers = 18, .width = 640, .heads = 4, .kv_heads = 1, .head_dim = 256, .ffn = 2048,
-     .vocabulary = 262144, .context = 32768, .rms_epsilon = 1e-6f, .rope_base = 1000000.0f,
-     .is_tied = true, .is_bos_added = true, .has_rope_factors = false, .window = 512, .window_pattern = 6},
+    {.name = "llama-3.1-8b",
+     .architecture = "llama",
+     .pre = "llama-bpe",
+     .layers = 32,
+     .width = 4096,
+     .heads = 32,
+     .kv_heads = 8,
+     .head_dim = 128,
+     .ffn = 14336,
+     .vocabulary = 128256,
+     .context = 131072,
+     .rms_epsilon = 1e-5f,
+     .rope_base = 500000.0f,
+     .is_tied = false,
+     .is_bos_added = true,
+     .has_rope_factors = true,
+     .window = 0,
+     .window_pattern = 0},
+    {.name = "smollm2-135m",
+     .architecture = "llama",
+     .pre = "smollm",
+     .layers = 30,
+     .width = 576,
+     .heads = 9,
+     .kv_heads = 3,
+     .head_dim = 64,
+     .ffn = 1536,
+     .vocabulary = 49152,
+     .context = 8192,
+     .rms_epsilon = 1e-5f,
+     .rope_base = 100000.0f,
+     .is_tied = true,
+     .is_bos_added = false,
+     .has_rope_factors = false,
+     .window = 0,
+     .window_pattern = 0},
+    {.name = "qwen2.5-0.5b",
+     .architecture = "qwen2",
+     .pre = "qwen2",
+     .layers = 24,
+     .width = 896,
+     .heads = 14,
+     .kv_heads = 2,
+     .head_dim = 64,
+     .ffn = 4864,
+     .vocabulary = 151936,
+     .context = 32768,
+     .rms_epsilon = 1e-6f,
+     .rope_base = 1000000.0f,
+     .is_tied = false,
+     .is_bos_added = false,
+     .has_rope_factors = false,
+     .window = 0,
+     .window_pattern = 0},
+    {.name = "qwen2.5-1.5b",
+     .architecture = "qwen2",
+     .pre = "qwen2",
+     .layers = 28,
+     .width = 1536,
+     .heads = 12,
+     .kv_heads = 2,
+     .head_dim = 128,
+     .ffn = 8960,
+     .vocabulary = 151936,
+     .context = 32768,
+     .rms_epsilon = 1e-6f,
+     .rope_base = 1000000.0f,
+     .is_tied = false,
+     .is_bos_added = false,
+     .has_rope_factors = false,
+     .window = 0,
+     .window_pattern = 0},
+    {.name = "gemma3-270m",
+     .architecture = "gemma3",
+     .pre = "",
+     .layers = 18,
+     .width = 640,
+     .heads = 4,
+     .kv_heads = 1,
+     .head_dim = 256,
+     .ffn = 2048,
+     .vocabulary = 262144,
+     .context = 32768,
+     .rms_epsilon = 1e-6f,
+     .rope_base = 1000000.0f,
+     .is_tied = true,
+     .is_bos_added = true,
+     .has_rope_factors = false,
+     .window = 512,
+     .window_pattern = 6},
 };
 
 // Small, but with every feature of the model still there. Rows stay multiples of 256, so that each format fits, and
@@ -269,8 +339,8 @@ void add_metadata(Writer& writer, const SynthSpec& spec, const Plan& plan) {
   const auto key = [&](std::string_view rest) { return architecture + "." + std::string(rest); };
   writer.add_string("general.architecture", architecture);
   writer.add_string("general.type", "model");
-  writer.add_string("general.name", "Synthetic " + spec.like + (spec.is_tiny ? " tiny" : "") + " seed " +
-                                        std::to_string(spec.seed));
+  writer.add_string("general.name",
+                    "Synthetic " + spec.like + (spec.is_tiny ? " tiny" : "") + " seed " + std::to_string(spec.seed));
   writer.add_u32("general.file_type", plan.file_type);
   writer.add_u32("general.quantization_version", 2);
   writer.add_u32(key("vocab_size"), shape.vocabulary);
@@ -341,8 +411,10 @@ Status write_tensor(Writer& writer, const PlannedTensor& tensor, uint64_t seed, 
       std::vector<float>& row = rows[static_cast<size_t>(thread)];
       for (int64_t r = begin; r < end; ++r) {
         const uint64_t index = first + static_cast<uint64_t>(r);
-        if (tensor.values.empty()) draw_numbers(tensor.draw, key, index * row_length, row);
-        else row = tensor.values;
+        if (tensor.values.empty())
+          draw_numbers(tensor.draw, key, index * row_length, row);
+        else
+          row = tensor.values;
         encode_row(tensor.format, row.data(), static_cast<int64_t>(row_length),
                    encoded.data() + static_cast<uint64_t>(r) * row_bytes);
       }

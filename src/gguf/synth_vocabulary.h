@@ -9,8 +9,8 @@ namespace takt::gguf {
 
 // In the terms of the tokenizer.ggml.* keys.
 struct SynthVocabulary {
-  std::string model;                // "gpt2" (byte-level BPE) or "llama" (SPM)
-  std::string pre;                  // pre-tokenizer name
+  std::string model;  // "gpt2" (byte-level BPE) or "llama" (SPM)
+  std::string pre;    // pre-tokenizer name
   std::vector<std::string> tokens;
   std::vector<int32_t> types;       // 1 normal, 2 unknown, 3 control, 6 byte
   std::vector<float> scores;        // SPM only

@@ -29,17 +29,17 @@ std::string tensor_type_name(uint32_t type);
 
 struct Tensor {
   std::string_view name;
-  uint32_t type = 0;            // the id in the file; may be unknown
-  int dim_count = 0;            // 1…4
+  uint32_t type = 0;                // the id in the file; may be unknown
+  int dim_count = 0;                // 1…4
   uint64_t dims[4] = {1, 1, 1, 1};  // dims[0] is the row length (contiguous weights); each at least 1
-  uint64_t weight_count = 0;    // product of dims
+  uint64_t weight_count = 0;        // product of dims
   // The stored blocks, inside the mapping. Empty when is_size_known is false: then nothing bounds the tensor but its
   // start, and whoever loads a model refuses it by name.
   std::span<const std::byte> bytes;
   bool is_size_known = false;
-  uint64_t offset = 0;          // of the first data byte in its file
-  uint64_t info_offset = 0;     // of the tensor's entry in its file
-  int part = 0;                 // which file of a split set
+  uint64_t offset = 0;       // of the first data byte in its file
+  uint64_t info_offset = 0;  // of the tensor's entry in its file
+  int part = 0;              // which file of a split set
 
   // The format when Takt computes on it.
   std::optional<base::WeightFormat> format() const { return base::weight_format_of_gguf_type(type); }

@@ -36,11 +36,11 @@ bool is_integer(ValueType type);
 
 struct Value {
   std::string_view key;
-  uint64_t key_offset = 0;    // byte offset of the entry in its file
+  uint64_t key_offset = 0;  // byte offset of the entry in its file
   ValueType type = ValueType::u8;
   ValueType element_type = ValueType::u8;  // of an array; otherwise the same as type
-  uint64_t count = 1;         // elements of an array; 1 otherwise
-  uint64_t offset = 0;        // byte offset of the value (of an array: its first element) in its file
+  uint64_t count = 1;                      // elements of an array; 1 otherwise
+  uint64_t offset = 0;                     // byte offset of the value (of an array: its first element) in its file
   std::span<const std::byte> bytes;        // a number's bytes, a string's characters, an array's elements as stored
   std::vector<std::string_view> strings;   // the elements of an array of strings; empty otherwise
 

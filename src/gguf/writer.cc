@@ -1,8 +1,8 @@
 #include "gguf/writer.h"
 
-#include <filesystem>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 
 #include "gguf/parse.h"

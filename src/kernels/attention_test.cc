@@ -23,7 +23,8 @@ struct Layer {
 };
 
 Layer random_layer(Random& random, AttentionShape shape, int64_t count) {
-  const int64_t kv_row = int64_t{shape.kv_head_count} * shape.head_dim, q_row = int64_t{shape.head_count} * shape.head_dim;
+  const int64_t kv_row = int64_t{shape.kv_head_count} * shape.head_dim,
+                q_row = int64_t{shape.head_count} * shape.head_dim;
   return {shape, count, random_floats(random, count * kv_row, 1.0f), random_floats(random, count * kv_row, 1.0f),
           random_floats(random, count * q_row, 1.0f)};
 }
@@ -62,8 +63,8 @@ std::vector<float> decode_all(const KernelSet& set, const Layer& layer, int64_t 
   const size_t page_bytes = set.kv_page_bytes(layer.shape);
   const int64_t kv_row = int64_t{layer.shape.kv_head_count} * layer.shape.head_dim;
   for (int64_t position = begin; position < layer.count; ++position) {
-    set.kv_store(layer.shape, &layer.keys[static_cast<size_t>(position * kv_row)], &layer.values[static_cast<size_t>(position * kv_row)],
-                 static_cast<int32_t>(position % kPageTokens),
+    set.kv_store(layer.shape, &layer.keys[static_cast<size_t>(position * kv_row)],
+                 &layer.values[static_cast<size_t>(position * kv_row)], static_cast<int32_t>(position % kPageTokens),
                  pages.bytes.data() + static_cast<size_t>(position / kPageTokens) * page_bytes);
     // Pages wholly before the window are not read.
     std::vector<const std::byte*> visible = pages.pointers;
@@ -71,8 +72,8 @@ std::vector<float> decode_all(const KernelSet& set, const Layer& layer, int64_t 
       for (int64_t page = 0; (page + 1) * kPageTokens <= position - layer.shape.window + 1; ++page)
         visible[static_cast<size_t>(page)] = nullptr;
     for (int32_t head = 0; head < layer.shape.kv_head_count; ++head)
-      set.attention_decode(layer.shape, head, &layer.queries[static_cast<size_t>(position * row)], position, visible.data(),
-                           &out[static_cast<size_t>((position - begin) * row)], scratch.data());
+      set.attention_decode(layer.shape, head, &layer.queries[static_cast<size_t>(position * row)], position,
+                           visible.data(), &out[static_cast<size_t>((position - begin) * row)], scratch.data());
   }
   return out;
 }
@@ -86,7 +87,8 @@ std::vector<float> prefill_all(const KernelSet& set, const Layer& layer, int64_t
     const Pages pages = store(set, layer, first + rows);
     for (int32_t head = 0; head < layer.shape.kv_head_count; ++head)
       set.attention_prefill(layer.shape, head, &layer.queries[static_cast<size_t>(first * row)], row, first, rows,
-                            pages.pointers.data(), &out[static_cast<size_t>((first - begin) * row)], row, scratch.data());
+                            pages.pointers.data(), &out[static_cast<size_t>((first - begin) * row)], row,
+                            scratch.data());
   }
   return out;
 }
@@ -97,8 +99,9 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 
 std::string describe(const KernelSet& set, const Layer& layer) {
   const AttentionShape& s = layer.shape;
-  return std::string(set.name) + " heads " + std::to_string(s.head_count) + "/" + std::to_string(s.kv_head_count) + " dim " +
-         std::to_string(s.head_dim) + " window " + std::to_string(s.window) + " count " + std::to_string(layer.count);
+  return std::string(set.name) + " heads " + std::to_string(s.head_count) + "/" + std::to_string(s.kv_head_count) +
+         " dim " + std::to_string(s.head_dim) + " window " + std::to_string(s.window) + " count " +
+         std::to_string(layer.count);
 }
 
 std::vector<AttentionShape> shapes() {
@@ -118,12 +121,14 @@ TEST(Attention, SetsAndPhasesAgreeBitForBit) {
     const int64_t count = 1 + random() % 150, begin = random() % 3 == 0 ? 0 : random() % static_cast<uint32_t>(count);
     const Layer layer = random_layer(random, shape, count);
     const std::vector<float> expected = decode_all(portable(), layer, begin);
-    for (float value : expected) ASSERT_TRUE(std::isfinite(value)) << "a stale slot shows: " << describe(portable(), layer);
+    for (float value : expected)
+      ASSERT_TRUE(std::isfinite(value)) << "a stale slot shows: " << describe(portable(), layer);
     for (const KernelSet* set : kernel_sets()) {
       if (set->name == "ref" || !set->is_supported()) continue;
       EXPECT_TRUE(same_bits(expected, decode_all(*set, layer, begin))) << "decode " << describe(*set, layer);
       for (int64_t chunk : {int64_t{1}, static_cast<int64_t>(1 + random() % 20), int64_t{set->attention_rows_max}})
-        EXPECT_TRUE(same_bits(expected, prefill_all(*set, layer, begin, chunk))) << "prefill " << chunk << describe(*set, layer);
+        EXPECT_TRUE(same_bits(expected, prefill_all(*set, layer, begin, chunk)))
+            << "prefill " << chunk << describe(*set, layer);
     }
     if (HasFailure()) return;
   }

@@ -8,8 +8,8 @@ namespace takt::kernels {
 namespace {
 
 ActivationKind activation_kind(base::WeightFormat format) {
-  const bool is_float = format == base::WeightFormat::f32 || format == base::WeightFormat::f16 ||
-                        format == base::WeightFormat::bf16;
+  const bool is_float =
+      format == base::WeightFormat::f32 || format == base::WeightFormat::f16 || format == base::WeightFormat::bf16;
   return is_float ? ActivationKind::f32 : ActivationKind::q8;
 }
 
@@ -57,11 +57,11 @@ constexpr KernelSet kPortableSet = canonical_set<Portable>("portable", "any proc
 const std::vector<const KernelSet*>& kernel_sets() {
   static const std::vector<const KernelSet*> sets = {
 #if defined(__x86_64__)
-      &kAvx512Set,
-      &kAvx2Set,
+    &kAvx512Set,
+    &kAvx2Set,
 #endif
-      &kPortableSet,
-      &kRefSet,
+    &kPortableSet,
+    &kRefSet,
   };
   return sets;
 }

@@ -49,7 +49,8 @@ std::vector<float> run(const KernelSet& set, const Case& c, bool is_prefill, con
     }
     for (int64_t row = 0; row < c.m; row += set.decode_rows_max) {
       const int64_t rows = std::min<int64_t>(set.decode_rows_max, c.m - row);
-      set.linear_decode(packed.matrix, activations.data() + static_cast<size_t>(row) * set.activation_row_bytes(kind, c.k), rows,
+      set.linear_decode(packed.matrix,
+                        activations.data() + static_cast<size_t>(row) * set.activation_row_bytes(kind, c.k), rows,
                         panel_cuts[i], panel_cuts[i + 1], out.data() + row * stride, stride);
     }
   }
@@ -95,8 +96,10 @@ TEST_P(EveryFormat, SetsAndPhasesAgreeBitForBitForRowCounts1To65) {
     const int64_t panels = panel_count(c.n);
     const std::vector<float> expected = run(portable(), c, false, {0, panels});
     for (const KernelSet* set : canonical_sets()) {
-      EXPECT_TRUE(same_bits(expected, run(*set, c, false, random_cuts(random, panels)))) << "decode " << describe(*set, c);
-      EXPECT_TRUE(same_bits(expected, run(*set, c, true, random_cuts(random, panels)))) << "prefill " << describe(*set, c);
+      EXPECT_TRUE(same_bits(expected, run(*set, c, false, random_cuts(random, panels))))
+          << "decode " << describe(*set, c);
+      EXPECT_TRUE(same_bits(expected, run(*set, c, true, random_cuts(random, panels))))
+          << "prefill " << describe(*set, c);
     }
     for (int64_t row = 0; row < m; ++row)
       for (int64_t i = 0; i < 3; ++i) ASSERT_EQ(expected[static_cast<size_t>(row * (c.n + 3) + c.n + i)], kUntouched);
@@ -139,13 +142,15 @@ TEST_P(EveryFormat, IsAsNearToTheReferenceAsActivationRoundingAllows) {
       for (int64_t i = 0; i < c.k; i += 32) {
         double most = 0, sum = 0, products = 0;
         for (int64_t j = i; j < std::min(c.k, i + 32); ++j) {
-          const double x = std::abs(c.x[static_cast<size_t>(row * c.k + j)]), w = std::abs(weights[static_cast<size_t>(j)]);
+          const double x = std::abs(c.x[static_cast<size_t>(row * c.k + j)]),
+                       w = std::abs(weights[static_cast<size_t>(j)]);
           most = std::max(most, x), sum += w, products += w * x;
         }
         bound += (is_q8 ? sum * most / 254 * 1.0001 : 0) + products * 1e-5;
       }
       const size_t at = static_cast<size_t>(row * (c.n + 3) + col);
-      EXPECT_LE(std::abs(expected[at] - got[at]), bound + 1e-12) << describe(portable(), c) << " at " << row << ", " << col;
+      EXPECT_LE(std::abs(expected[at] - got[at]), bound + 1e-12)
+          << describe(portable(), c) << " at " << row << ", " << col;
       error_squares += std::pow(expected[at] - got[at], 2), value_squares += std::pow(expected[at], 2);
     }
   }
@@ -191,7 +196,8 @@ TEST(Linear, SixteenBitSumsOfQ8_0DoNotSaturate) {
 TEST(Linear, HugeTinyAndZeroActivationsAgreeAndStayFinite) {
   Random random(7);
   for (float magnitude : {0.0f, 1e-40f, 1e-30f, 1e6f, 1e30f}) {
-    for (WeightFormat format : {WeightFormat::q4_0, WeightFormat::q4_k, WeightFormat::q6_k, WeightFormat::q8_0, WeightFormat::f16}) {
+    for (WeightFormat format :
+         {WeightFormat::q4_0, WeightFormat::q4_k, WeightFormat::q6_k, WeightFormat::q8_0, WeightFormat::f16}) {
       Case c = random_case(random, format, 11);
       for (float& x : c.x) x *= magnitude;
       const std::vector<float> expected = run(portable(), c, false, {0, panel_count(c.n)});

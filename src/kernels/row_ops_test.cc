@@ -19,7 +19,8 @@ const KernelSet& ref() { return *select_kernel_set("ref"); }
 // Runs `operation(set, x, y, n, out)` in every set; returns the portable result, which the others must equal. One value beyond n
 // is a guard.
 using Operation = std::function<void(const KernelSet&, const float* x, const float* y, int64_t n, float* out)>;
-std::vector<float> run_everywhere(const Operation& operation, const std::vector<float>& x, const std::vector<float>& y) {
+std::vector<float> run_everywhere(const Operation& operation, const std::vector<float>& x,
+                                  const std::vector<float>& y) {
   const auto n = static_cast<int64_t>(x.size());
   std::vector<float> expected(x.size() + 1, 77.0f);
   operation(portable(), x.data(), y.data(), n, expected.data());
@@ -64,7 +65,9 @@ TEST(RowOps, RmsNorm) {
 
 TEST(RowOps, AddAndScale) {
   Random random(2);
-  const Operation sum = [](const KernelSet& set, const float* x, const float* y, int64_t n, float* out) { set.add(x, y, n, out); };
+  const Operation sum = [](const KernelSet& set, const float* x, const float* y, int64_t n, float* out) {
+    set.add(x, y, n, out);
+  };
   const Operation product = [](const KernelSet& set, const float* x, const float*, int64_t n, float* out) {
     set.scale(x, 25.298f, n, out);
   };
@@ -101,21 +104,26 @@ TEST(RowOps, ExponentialIsAccurateEverywhere) {
   const auto got = run_everywhere(kSilu, x, ones);
   for (size_t i = 0; i < x.size(); ++i) {
     const double exact = x[i] / (1 + std::exp(-static_cast<double>(x[i])));
-    ASSERT_NEAR(got[i] / exact, 1, 3.5 * 0x1p-24) << x[i];  // 0.9 ulp (2^-23) at most of e^x, half of the sum and of the quotient
+    ASSERT_NEAR(got[i] / exact, 1, 3.5 * 0x1p-24)
+        << x[i];  // 0.9 ulp (2^-23) at most of e^x, half of the sum and of the quotient
   }
 }
 
 TEST(RowOps, ActivationsOfExtremesAreFiniteOrZero) {
-  const std::vector<float> x = {0.0f,   -0.0f, 1e-45f, -1e-45f, 1e-38f, 88.0f,  89.0f,   -88.0f,    -89.0f,
-                                104.0f, -104.0f, 1e10f, -1e10f, 3e38f,  -3e38f, 1e20f, -INFINITY, 5.0f};
+  const std::vector<float> x = {0.0f,   -0.0f,   1e-45f, -1e-45f, 1e-38f, 88.0f,  89.0f, -88.0f,    -89.0f,
+                                104.0f, -104.0f, 1e10f,  -1e10f,  3e38f,  -3e38f, 1e20f, -INFINITY, 5.0f};
   const std::vector<float> ones(x.size(), 1.0f);
   for (const Operation& operation : {kSilu, kGelu}) {
     const auto got = run_everywhere(operation, x, ones);
     for (size_t i = 0; i < x.size(); ++i) {
       if (std::isinf(x[i])) continue;
       EXPECT_TRUE(std::isfinite(got[i])) << x[i];
-      if (x[i] > 20) { EXPECT_EQ(got[i], x[i]); }
-      if (x[i] < -200) { EXPECT_EQ(got[i], 0.0f); }
+      if (x[i] > 20) {
+        EXPECT_EQ(got[i], x[i]);
+      }
+      if (x[i] < -200) {
+        EXPECT_EQ(got[i], 0.0f);
+      }
     }
   }
 }
@@ -138,7 +146,9 @@ TEST(RowOps, RopeOfBothPairings) {
         };
         const auto expected = rotated(portable());
         for (const KernelSet* set : kernel_sets())
-          if (set->name != "ref" && set->is_supported()) { EXPECT_EQ(rotated(*set), expected) << set->name << dim << rope_dim; }
+          if (set->name != "ref" && set->is_supported()) {
+            EXPECT_EQ(rotated(*set), expected) << set->name << dim << rope_dim;
+          }
         expect_near(expected, rotated(ref()), 0, 1e-6);
         for (int64_t head = 0; head < 3; ++head)
           for (int64_t i = rope_dim; i < dim; ++i)

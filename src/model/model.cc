@@ -24,7 +24,8 @@ void add_matrix_sizes(const gguf::File& file, contract::ModelShape& shape) {
 
 }  // namespace
 
-contract::ModelShape model_shape(const gguf::File& file, const NetworkSpec& spec, const kernels::KernelSet& kernel_set) {
+contract::ModelShape model_shape(const gguf::File& file, const NetworkSpec& spec,
+                                 const kernels::KernelSet& kernel_set) {
   contract::ModelShape shape;
   const std::string stem = file.path().empty() ? spec.architecture : std::filesystem::path(file.path()).stem().string();
   shape.name = stem;
@@ -36,15 +37,17 @@ contract::ModelShape model_shape(const gguf::File& file, const NetworkSpec& spec
   shape.context_train = spec.context_train;
   shape.page_tokens = kernels::kPageTokens;
   size_t page_bytes = 0;
-  for (uint32_t layer = 0; layer < spec.layer_count; ++layer) page_bytes += kernel_set.kv_page_bytes(spec.attention_shape(layer));
+  for (uint32_t layer = 0; layer < spec.layer_count; ++layer)
+    page_bytes += kernel_set.kv_page_bytes(spec.attention_shape(layer));
   shape.kv_bytes_per_token = base::Bytes(static_cast<int64_t>(page_bytes / kernels::kPageTokens));
   add_matrix_sizes(file, shape);
   shape.numerics_version = std::string(kernel_set.name) + "/kv-f16/1";
   return shape;
 }
 
-base::Result<std::shared_ptr<const Model>> load_model(std::shared_ptr<const gguf::File> file, const kernels::KernelSet& kernel_set,
-                                                      base::ThreadPool& pool, const LoadProgress& progress) {
+base::Result<std::shared_ptr<const Model>> load_model(std::shared_ptr<const gguf::File> file,
+                                                      const kernels::KernelSet& kernel_set, base::ThreadPool& pool,
+                                                      const LoadProgress& progress) {
   auto spec = read_network_spec(*file);
   if (!spec) return spec.error();
   auto weights = load_weights(*file, *spec, kernel_set, pool, progress);

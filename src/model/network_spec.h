@@ -13,8 +13,8 @@ namespace takt::model {
 enum class FeedForwardActivation : uint8_t { silu, gelu_tanh };
 
 struct RopeSpec {
-  float base = 10000.0f;       // angle of pair i at position p: p × position_scale × base^(-2i/d) / factor[i]
-  float position_scale = 1.0f; // 1 / (linear scaling factor)
+  float base = 10000.0f;        // angle of pair i at position p: p × position_scale × base^(-2i/d) / factor[i]
+  float position_scale = 1.0f;  // 1 / (linear scaling factor)
   bool operator==(const RopeSpec&) const = default;
 };
 
@@ -29,21 +29,21 @@ struct NetworkSpec {
   uint32_t head_count = 0;
   uint32_t kv_head_count = 0;
   uint32_t head_dim = 0;
-  uint32_t rope_dim = 0;                  // rotated values of each head
+  uint32_t rope_dim = 0;  // rotated values of each head
   kernels::RopePairs rope_pairs = kernels::RopePairs::adjacent;
-  RopeSpec rope;                          // of layers that see everything
-  RopeSpec rope_window;                   // of window layers
-  bool has_rope_factors = false;          // tensor rope_freqs.weight divides the frequencies
+  RopeSpec rope;                  // of layers that see everything
+  RopeSpec rope_window;           // of window layers
+  bool has_rope_factors = false;  // tensor rope_freqs.weight divides the frequencies
   float norm_eps = 1e-5f;
   float embedding_scale = 1.0f;
   float attention_scale = 0.0f;
-  float attention_softcap = 0.0f;         // 0: none
-  float logit_softcap = 0.0f;             // 0: none
+  float attention_softcap = 0.0f;  // 0: none
+  float logit_softcap = 0.0f;      // 0: none
   FeedForwardActivation activation = FeedForwardActivation::silu;
-  bool has_qk_norm = false;               // RMS norm of each query and key head, before RoPE
-  bool has_post_norms = false;            // RMS norm of the attention's and the feed-forward's output, before the residual
-  uint32_t window = 0;                    // of window layers: tokens seen, the token itself included
-  std::vector<bool> layer_is_window;      // [layer_count]
+  bool has_qk_norm = false;           // RMS norm of each query and key head, before RoPE
+  bool has_post_norms = false;        // RMS norm of the attention's and the feed-forward's output, before the residual
+  uint32_t window = 0;                // of window layers: tokens seen, the token itself included
+  std::vector<bool> layer_is_window;  // [layer_count]
 
   kernels::AttentionShape attention_shape(uint32_t layer) const {
     kernels::AttentionShape shape;

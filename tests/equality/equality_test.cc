@@ -41,7 +41,8 @@ contract::GenerationSpec target_spec(bool is_sampled) {
 }
 
 // The target's fingerprint (greedy then sampled request) under one schedule.
-std::string run_schedule(const std::shared_ptr<const model::Model>& model, const Schedule& schedule, const Job& job, uint64_t* preemptions = nullptr) {
+std::string run_schedule(const std::shared_ptr<const model::Model>& model, const Schedule& schedule, const Job& job,
+                         uint64_t* preemptions = nullptr) {
   contract::Capacity capacity;
   capacity.page_count = schedule.page_count;
   capacity.context_tokens = static_cast<uint32_t>(job.prompt_tokens) + 256;
@@ -54,10 +55,13 @@ std::string run_schedule(const std::shared_ptr<const model::Model>& model, const
   for (int repeat = 0; repeat < schedule.repeats; ++repeat) {
     std::vector<std::shared_ptr<CollectingSink>> neighbours;
     for (int i = 0; i < schedule.neighbours; ++i)
-      neighbours.push_back(session.submit(random_tokens(100 + static_cast<uint64_t>(i), 5 + static_cast<size_t>(i) * 11, vocabulary), schedule.neighbour_output_tokens, target_spec(i % 2 == 0)));
+      neighbours.push_back(
+          session.submit(random_tokens(100 + static_cast<uint64_t>(i), 5 + static_cast<size_t>(i) * 11, vocabulary),
+                         schedule.neighbour_output_tokens, target_spec(i % 2 == 0)));
     std::vector<std::shared_ptr<CollectingSink>> targets;
     for (bool is_sampled : {false, true})
-      targets.push_back(session.submit(random_tokens(7, job.prompt_tokens, vocabulary), job.output_tokens, target_spec(is_sampled)));
+      targets.push_back(
+          session.submit(random_tokens(7, job.prompt_tokens, vocabulary), job.output_tokens, target_spec(is_sampled)));
     if (repeat == 0) session.start();
     bits.clear();
     for (auto& target : targets) {
@@ -98,7 +102,8 @@ TEST_P(TinyModels, SameBitsWhateverTheSchedule) {
   const TinyModelFile file(like, quant);
   for (const kernels::KernelSet* set : kernels::kernel_sets()) {
     // "ref" serves proofs, not service; the slow portable set runs one architecture, with and without minimums.
-    const bool is_portable_case = std::string(like) == "smollm2-135m" && (std::string(quant) == "Q4_1" || std::string(quant) == "Q6_K");
+    const bool is_portable_case =
+        std::string(like) == "smollm2-135m" && (std::string(quant) == "Q4_1" || std::string(quant) == "Q6_K");
     if (!set->is_supported() || set->name == "ref" || (set->name == "portable" && !is_portable_case)) continue;
     SCOPED_TRACE(std::string(set->name));
     expect_equal_over_schedules(file.path(), std::string(set->name), {75, 64});
@@ -107,10 +112,13 @@ TEST_P(TinyModels, SameBitsWhateverTheSchedule) {
 
 INSTANTIATE_TEST_SUITE_P(ArchitecturesAndFormats, TinyModels,
                          testing::Combine(testing::Values("smollm2-135m", "qwen2.5-0.5b", "gemma3-270m"),
-                                          testing::Values("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K", "Q5_K", "Q6_K", "Q4_K_M")),
+                                          testing::Values("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1",
+                                                          "Q4_K", "Q5_K", "Q6_K", "Q4_K_M")),
                          [](const auto& param_info) {
-                           std::string name = std::string(std::get<0>(param_info.param)) + "_" + std::get<1>(param_info.param);
-                           std::replace_if(name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+                           std::string name =
+                               std::string(std::get<0>(param_info.param)) + "_" + std::get<1>(param_info.param);
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
                            return name;
                          });
 
@@ -124,11 +132,13 @@ TEST_P(RealModels, SameBitsWhateverTheSchedule) {
   expect_equal_over_schedules(path, std::string(kernels::select_kernel_set("")->name), {is_small ? 600u : 540u, 64});
 }
 
-INSTANTIATE_TEST_SUITE_P(Cached, RealModels, testing::Values("smollm2-135m", "qwen2.5-coder-0.5b", "gemma3-270m"), [](const auto& param_info) {
-  std::string name = param_info.param;
-  std::replace_if(name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Cached, RealModels, testing::Values("smollm2-135m", "qwen2.5-coder-0.5b", "gemma3-270m"),
+                         [](const auto& param_info) {
+                           std::string name = param_info.param;
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+                           return name;
+                         });
 
 // The synthetic models are worth testing on only if nothing in them is idle: each feature, switched off, must move the output.
 double mean_kl(TestModel& reference, TestModel& changed, const Tokens& tokens) {
@@ -143,7 +153,8 @@ double mean_kl(TestModel& reference, TestModel& changed, const Tokens& tokens) {
   return kl / static_cast<double>(tokens.size());
 }
 
-void expect_features_matter(const char* like, const std::vector<std::pair<std::string, std::function<void(model::NetworkSpec&)>>>& changes) {
+void expect_features_matter(
+    const char* like, const std::vector<std::pair<std::string, std::function<void(model::NetworkSpec&)>>>& changes) {
   const TinyModelFile file(like, "F32");
   auto reference = TestModel::load(file.path(), "ref", 2);
   ASSERT_NE(reference, nullptr);
@@ -158,17 +169,20 @@ void expect_features_matter(const char* like, const std::vector<std::pair<std::s
 TEST(SyntheticModels, EveryFeatureMatters) {
   const auto rope = [](model::NetworkSpec& spec) { spec.rope.base *= 100; };
   const auto pairs = [](model::NetworkSpec& spec) {
-    spec.rope_pairs = spec.rope_pairs == kernels::RopePairs::halves ? kernels::RopePairs::adjacent : kernels::RopePairs::halves;
+    spec.rope_pairs =
+        spec.rope_pairs == kernels::RopePairs::halves ? kernels::RopePairs::adjacent : kernels::RopePairs::halves;
   };
   expect_features_matter("smollm2-135m", {{"its rope base", rope}, {"its rope pairs", pairs}});
   expect_features_matter("qwen2.5-0.5b", {{"its rope base", rope}, {"its rope pairs", pairs}});
-  expect_features_matter("gemma3-270m", {{"its rope base", rope},
-                                         {"the window's rope base", [](model::NetworkSpec& spec) { spec.rope_window.base *= 100; }},
-                                         {"its window", [](model::NetworkSpec& spec) { spec.window = 1 << 20; }},
-                                         {"its q and k norms", [](model::NetworkSpec& spec) { spec.has_qk_norm = false; }},
-                                         {"its post norms", [](model::NetworkSpec& spec) { spec.has_post_norms = false; }},
-                                         {"its embedding scale", [](model::NetworkSpec& spec) { spec.embedding_scale = 1; }},
-                                         {"GELU", [](model::NetworkSpec& spec) { spec.activation = model::FeedForwardActivation::silu; }}});
+  expect_features_matter(
+      "gemma3-270m",
+      {{"its rope base", rope},
+       {"the window's rope base", [](model::NetworkSpec& spec) { spec.rope_window.base *= 100; }},
+       {"its window", [](model::NetworkSpec& spec) { spec.window = 1 << 20; }},
+       {"its q and k norms", [](model::NetworkSpec& spec) { spec.has_qk_norm = false; }},
+       {"its post norms", [](model::NetworkSpec& spec) { spec.has_post_norms = false; }},
+       {"its embedding scale", [](model::NetworkSpec& spec) { spec.embedding_scale = 1; }},
+       {"GELU", [](model::NetworkSpec& spec) { spec.activation = model::FeedForwardActivation::silu; }}});
 }
 
 }  // namespace

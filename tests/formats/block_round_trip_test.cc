@@ -35,7 +35,7 @@ float error_bound(WeightFormat format, float largest, float range) {
     case WeightFormat::f32: return 0.0f;
     case WeightFormat::f16: return largest * kHalfPrecision;
     case WeightFormat::bf16: return largest * kBf16Precision;
-    case WeightFormat::q4_0: return largest / 8 * 1.01f;   // +8 steps does not exist: a whole step at that end
+    case WeightFormat::q4_0: return largest / 8 * 1.01f;  // +8 steps does not exist: a whole step at that end
     case WeightFormat::q4_1: return range / 15 * 0.51f + largest * 2 * kHalfPrecision;
     case WeightFormat::q5_0: return largest / 16 * 1.01f;
     case WeightFormat::q5_1: return range / 31 * 0.51f + largest * 2 * kHalfPrecision;

@@ -13,17 +13,17 @@
 namespace takt::tests {
 namespace {
 
-constexpr double kReferenceKlMax = 1e-5;       // float32 activations, f16 KV cache
-constexpr double kGreedyMarginRef = 0.05;      // nat; the float32 path agrees on every step with a larger margin
-constexpr double kGreedyMarginFast = 0.5;      // nat; 8-bit activations overturn smaller margins now and then
+constexpr double kReferenceKlMax = 1e-5;   // float32 activations, f16 KV cache
+constexpr double kGreedyMarginRef = 0.05;  // nat; the float32 path agrees on every step with a larger margin
+constexpr double kGreedyMarginFast = 0.5;  // nat; 8-bit activations overturn smaller margins now and then
 constexpr int64_t kPrefillChunk = 512;
 
 struct GoldenModel {
-  const char* name;      // in the model cache
-  const char* folder;    // of the golden data
-  double prefill_bar;    // llama.cpp's mean KL on the same texts (nat)
+  const char* name;    // in the model cache
+  const char* folder;  // of the golden data
+  double prefill_bar;  // llama.cpp's mean KL on the same texts (nat)
   double decode_bar;
-  double slack;          // few texts scatter more
+  double slack;  // few texts scatter more
   bool is_in_project;
 };
 
@@ -51,7 +51,8 @@ double kl_divergence(const std::vector<double>& model, const int32_t* ids, const
   std::vector<bool> is_top(model.size());
   for (int i = 0; i < 32; ++i) {
     is_top[static_cast<size_t>(ids[i])] = true;
-    kl += std::exp(static_cast<double>(logprobs[i])) * (static_cast<double>(logprobs[i]) - model[static_cast<size_t>(ids[i])]);
+    kl += std::exp(static_cast<double>(logprobs[i])) *
+          (static_cast<double>(logprobs[i]) - model[static_cast<size_t>(ids[i])]);
   }
   double rest = 0;
   for (size_t i = 0; i < model.size(); ++i)
@@ -66,12 +67,14 @@ void check_case(TestModel& model, const std::string& path, int64_t chunk, bool c
   const auto text_tokens = static_cast<int64_t>(tokens.size());
   const bool has_greedy = arrays.contains("greedy_top_ids");
   const int64_t steps = has_greedy ? arrays.at("greedy_top_ids").shape[0] : 0;
-  for (int64_t step = 0; step + 1 < steps; ++step) tokens.push_back(arrays.at("greedy_top_ids").ints[static_cast<size_t>(step * 32)]);
+  for (int64_t step = 0; step + 1 < steps; ++step)
+    tokens.push_back(arrays.at("greedy_top_ids").ints[static_cast<size_t>(step * 32)]);
   model.run(tokens, chunk, [&](int64_t position, std::span<const float> logits) {
     const auto row = static_cast<size_t>(position) * 32;
     if (position < text_tokens && counts) {
-      tally.kl_sum += kl_divergence(log_softmax(logits), &arrays.at("top_ids").ints[row], &arrays.at("top_logprob").floats[row],
-                                    arrays.at("rest_logprob").floats[static_cast<size_t>(position)]);
+      tally.kl_sum +=
+          kl_divergence(log_softmax(logits), &arrays.at("top_ids").ints[row], &arrays.at("top_logprob").floats[row],
+                        arrays.at("rest_logprob").floats[static_cast<size_t>(position)]);
       ++tally.positions;
     }
     if (!has_greedy || position < text_tokens - 1) return;
@@ -79,7 +82,8 @@ void check_case(TestModel& model, const std::string& path, int64_t chunk, bool c
     const auto best = static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
     const auto& reference = arrays.at("greedy_top_logprob").floats;
     if (best != arrays.at("greedy_top_ids").ints[step])
-      tally.flipped_margin_max = std::max(tally.flipped_margin_max, static_cast<double>(reference[step] - reference[step + 1]));
+      tally.flipped_margin_max =
+          std::max(tally.flipped_margin_max, static_cast<double>(reference[step] - reference[step + 1]));
   });
 }
 
@@ -107,7 +111,8 @@ class Golden : public testing::TestWithParam<GoldenModel> {
     folder_ = golden.is_in_project ? std::string(TAKT_SOURCE_DIR) + "/tests/golden/data/" + golden.folder
                                    : shared_path(std::string("data/golden/") + golden.folder);
     if (folder_.empty()) GTEST_SKIP() << "needs ../shared (TAKT_SHARED)";
-    if (cached_model(golden.name).empty()) GTEST_SKIP() << "needs the model " << golden.name << " (./x model get " << golden.name << ")";
+    if (cached_model(golden.name).empty())
+      GTEST_SKIP() << "needs the model " << golden.name << " (./x model get " << golden.name << ")";
   }
   std::string folder_;
 };
@@ -133,7 +138,8 @@ TEST_P(Golden, DefaultKernelsInPrefillAndDecode) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Golden, testing::ValuesIn(kModels), [](const auto& param_info) {
   std::string name = param_info.param.name;
-  std::replace_if(name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
   return name + (param_info.param.is_in_project ? "_project" : "_shared");
 });
 

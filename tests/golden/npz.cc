@@ -27,7 +27,8 @@ NpyArray parse_npy(const std::string& bytes) {
   const size_t open = header.find('('), close = header.find(')', open);
   for (size_t at = open + 1; at < close;) {
     const size_t end = std::min(header.find(',', at), close);
-    if (const std::string number = header.substr(at, end - at); number.find_first_of("0123456789") != std::string::npos) {
+    if (const std::string number = header.substr(at, end - at);
+        number.find_first_of("0123456789") != std::string::npos) {
       array.shape.push_back(std::stoll(number));
       count *= static_cast<size_t>(array.shape.back());
     }
@@ -35,10 +36,14 @@ NpyArray parse_npy(const std::string& bytes) {
   }
   if (data.size() != count * 4) throw std::runtime_error("an array's size does not match its shape");
   const bool is_int = header.find("'<i4'") != std::string::npos;
-  if (!is_int && header.find("'<f4'") == std::string::npos) throw std::runtime_error("an array is neither int32 nor float32");
-  if (is_int) array.ints.resize(count);
-  else array.floats.resize(count);
-  std::memcpy(is_int ? static_cast<void*>(array.ints.data()) : static_cast<void*>(array.floats.data()), data.data(), data.size());
+  if (!is_int && header.find("'<f4'") == std::string::npos)
+    throw std::runtime_error("an array is neither int32 nor float32");
+  if (is_int)
+    array.ints.resize(count);
+  else
+    array.floats.resize(count);
+  std::memcpy(is_int ? static_cast<void*>(array.ints.data()) : static_cast<void*>(array.floats.data()), data.data(),
+              data.size());
   return array;
 }
 
@@ -49,7 +54,8 @@ std::map<std::string, NpyArray> read_npz(const std::string& path) {
   const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
   std::map<std::string, NpyArray> arrays;
   // The central directory, found by its end record (22 bytes, no comment): PKWARE APPNOTE 4.3.
-  if (bytes.size() < 22 || read_at<uint32_t>(bytes, bytes.size() - 22) != 0x06054b50) throw std::runtime_error(path + ": not a plain zip file");
+  if (bytes.size() < 22 || read_at<uint32_t>(bytes, bytes.size() - 22) != 0x06054b50)
+    throw std::runtime_error(path + ": not a plain zip file");
   const size_t entries = read_at<uint16_t>(bytes, bytes.size() - 12);
   size_t at = read_at<uint32_t>(bytes, bytes.size() - 6);
   for (size_t i = 0; i < entries; ++i) {

@@ -10,7 +10,7 @@ namespace takt::tests {
 
 struct NpyArray {
   std::vector<int64_t> shape;
-  std::vector<int32_t> ints;     // one of the two is filled
+  std::vector<int32_t> ints;  // one of the two is filled
   std::vector<float> floats;
 };
 

@@ -39,7 +39,9 @@ class Live : public testing::Test {
     spec.sampling.temperature = 0;
     return spec;
   }
-  static std::vector<contract::TokenId> prompt(uint64_t seed, size_t count) { return random_tokens(seed, count, model_->model().spec.vocabulary_size); }
+  static std::vector<contract::TokenId> prompt(uint64_t seed, size_t count) {
+    return random_tokens(seed, count, model_->model().spec.vocabulary_size);
+  }
 
   static inline TinyModelFile* file_ = nullptr;
   static inline TestModel* model_ = nullptr;
@@ -108,13 +110,14 @@ TEST_F(Live, CancelFreesTheRowAndNeighboursKeepTheirBits) {
   LiveSession session(model_->shared_model(), 1, capacity());
   session.start();
   std::vector<std::pair<contract::RequestId, std::shared_ptr<CollectingSink>>> victims(6);
-  for (size_t i = 0; i < victims.size(); ++i) victims[i].second = session.submit(prompt(10 + i, 100 + i * 40), 300, greedy(), &victims[i].first);
+  for (size_t i = 0; i < victims.size(); ++i)
+    victims[i].second = session.submit(prompt(10 + i, 100 + i * 40), 300, greedy(), &victims[i].first);
   auto survivor = session.submit(prompt(5, 70), 60, greedy());
   // At different stages: queued or in prefill, and after some tokens.
   session.world().cancel(victims[5].first);
   victims[0].second->wait_for_tokens(3);
   for (size_t i = 0; i < 5; ++i) session.world().cancel(victims[i].first);
-  session.world().cancel(victims[0].first);  // twice
+  session.world().cancel(victims[0].first);             // twice
   session.world().cancel(contract::RequestId{987654});  // never there
   survivor->wait();
   EXPECT_EQ(fingerprint(*survivor), alone);
@@ -191,8 +194,9 @@ TEST_F(Live, ARecordedRunReplaysByteForByte) {
   }
   auto report = worlds::replay(record, scheduler::make_scheduler);
   ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_TRUE(report->is_identical()) << "line " << report->first_difference->line << "\nrecorded " << report->first_difference->recorded
-                                      << "\nreplayed " << report->first_difference->replayed;
+  EXPECT_TRUE(report->is_identical()) << "line " << report->first_difference->line << "\nrecorded "
+                                      << report->first_difference->recorded << "\nreplayed "
+                                      << report->first_difference->replayed;
   EXPECT_EQ(report->submits, 12u);
   EXPECT_EQ(report->cancels, 1u);
   EXPECT_GT(report->steps, 20u);

@@ -52,7 +52,8 @@ std::string fingerprint(const CollectingSink& sink) {
   return bits;
 }
 
-LiveSession::LiveSession(std::shared_ptr<const model::Model> model, int threads, const contract::Capacity& capacity, const Wrap& wrap)
+LiveSession::LiveSession(std::shared_ptr<const model::Model> model, int threads, const contract::Capacity& capacity,
+                         const Wrap& wrap)
     : pool_(threads) {
   const int64_t rows = capacity.step_tokens_max;
   auto engine = engine::Engine::create(std::move(model), pool_, {capacity.page_count, rows});
@@ -85,8 +86,10 @@ std::shared_ptr<CollectingSink> LiveSession::submit(std::vector<contract::TokenI
   submission.generation = std::move(spec);
   submission.sink = sink;
   auto accepted = world_->submit(std::move(submission));
-  if (!accepted) ADD_FAILURE() << accepted.error().message;
-  else if (id != nullptr) *id = *accepted;
+  if (!accepted)
+    ADD_FAILURE() << accepted.error().message;
+  else if (id != nullptr)
+    *id = *accepted;
   return sink;
 }
 

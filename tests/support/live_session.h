@@ -45,7 +45,8 @@ class LiveSession {
  public:
   // `wrap` may put something (a recorder) between the world and the scheduler.
   using Wrap = std::function<std::unique_ptr<contract::SchedulerPort>(contract::SchedulerPort&)>;
-  LiveSession(std::shared_ptr<const model::Model> model, int threads, const contract::Capacity& capacity, const Wrap& wrap = {});
+  LiveSession(std::shared_ptr<const model::Model> model, int threads, const contract::Capacity& capacity,
+              const Wrap& wrap = {});
   ~LiveSession();
 
   // Runs the loop; requests may be submitted before, so that a test decides what is there when the first step is planned.

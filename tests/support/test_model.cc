@@ -13,16 +13,20 @@ namespace takt::tests {
 
 std::string cached_model(const std::string& name) {
   std::filesystem::path cache;
-  if (const char* folder = std::getenv("TAKT_CACHE")) cache = folder;
-  else if (const char* xdg = std::getenv("XDG_CACHE_HOME")) cache = std::filesystem::path(xdg) / "takt";
-  else if (const char* home = std::getenv("HOME")) cache = std::filesystem::path(home) / ".cache" / "takt";
+  if (const char* folder = std::getenv("TAKT_CACHE"))
+    cache = folder;
+  else if (const char* xdg = std::getenv("XDG_CACHE_HOME"))
+    cache = std::filesystem::path(xdg) / "takt";
+  else if (const char* home = std::getenv("HOME"))
+    cache = std::filesystem::path(home) / ".cache" / "takt";
   const auto path = cache / "models" / (name + ".gguf");
   return std::filesystem::is_regular_file(path) ? path.string() : "";
 }
 
 std::string shared_path(const std::string& relative) {
   const char* folder = std::getenv("TAKT_SHARED");
-  const std::filesystem::path root = folder != nullptr ? std::filesystem::path(folder) : std::filesystem::path(TAKT_SOURCE_DIR) / ".." / "shared";
+  const std::filesystem::path root =
+      folder != nullptr ? std::filesystem::path(folder) : std::filesystem::path(TAKT_SOURCE_DIR) / ".." / "shared";
   const auto path = root / relative;
   return std::filesystem::exists(path) ? path.string() : "";
 }
@@ -69,7 +73,8 @@ void TestModel::run(std::span<const contract::TokenId> tokens, int64_t chunk, co
   for (uint32_t page = 0; page < page_count; ++page) kv->append(pages, {page});
   for (int64_t begin = 0; begin < count; begin += chunk) {
     const int64_t rows = std::min(chunk, count - begin);
-    const engine::Segment segment{0, rows, begin, &pages, chunk == 1 ? contract::Phase::decode : contract::Phase::prefill};
+    const engine::Segment segment{0, rows, begin, &pages,
+                                  chunk == 1 ? contract::Phase::decode : contract::Phase::prefill};
     std::vector<int64_t> wanted;
     for (int64_t row = 0; row < rows; ++row) wanted.push_back(row);
     (*forward)->run(tokens.subspan(static_cast<size_t>(begin), static_cast<size_t>(rows)), {&segment, 1}, wanted,

@@ -18,7 +18,8 @@ namespace takt::tests {
 class TinyModelFile {
  public:
   TinyModelFile(const std::string& like, const std::string& quant)
-      : path_(std::filesystem::temp_directory_path() / ("takt_tiny_" + std::to_string(getpid()) + "_" + std::to_string(count_++) + ".gguf")) {
+      : path_(std::filesystem::temp_directory_path() /
+              ("takt_tiny_" + std::to_string(getpid()) + "_" + std::to_string(count_++) + ".gguf")) {
     gguf::SynthSpec spec;
     spec.like = like;
     spec.quant = quant;

@@ -4,7 +4,7 @@
 
 namespace takt::kernels {
 
-template void attention_decode<Portable>(const AttentionShape&, int32_t, const float*, int64_t, const std::byte* const*, float*,
-                                   std::byte*);
+template void attention_decode<Portable>(const AttentionShape&, int32_t, const float*, int64_t, const std::byte* const*,
+                                         float*, std::byte*);
 
 }  // namespace takt::kernels

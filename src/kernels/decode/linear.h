@@ -42,7 +42,8 @@ struct DecodeQuantised {
   TAKT_INLINE void add_groups(const uint8_t* quants, int lane, int64_t i, F scale) {
     Dot dots[kRows];
     unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
-      dots[row.value].start(Dot::kSumsFromStart ? first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i)) : Isa::set_i(0));
+      dots[row.value].start(Dot::kSumsFromStart ? first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i))
+                                                : Isa::set_i(0));
     });
     unroll<kCount>([&](auto g) TAKT_INLINE_LAMBDA {
       const auto weights = Dot::weights(unpack_group<Isa, kFormat, kFirst + g.value>(quants, lane));
@@ -53,13 +54,15 @@ struct DecodeQuantised {
     });
     unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
       auto total = dots[row.value].total();
-      if constexpr (!Dot::kSumsFromStart) total = Isa::add_i(total, first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i)));
+      if constexpr (!Dot::kSumsFromStart)
+        total = Isa::add_i(total, first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i)));
       const F factor = Isa::mul(scale, Isa::set_f(block(row.value, i).scale));
       sums[row.value] = Isa::fma(Isa::to_f(total), factor, sums[row.value]);
     });
   }
 
-  TAKT_INLINE void add_sub_block(const BlockScales<Isa, kFormat>& scales, const uint8_t* quants, int lane, int sub, int64_t i) {
+  TAKT_INLINE void add_sub_block(const BlockScales<Isa, kFormat>& scales, const uint8_t* quants, int lane, int sub,
+                                 int64_t i) {
     if constexpr (Layout::kScalesPer32 == 2) {
       add_groups<0, 4, 0>(quants, lane, i, scales.scale(sub, 0));
       add_groups<4, 4, 1>(quants, lane, i, scales.scale(sub, 1));
@@ -123,10 +126,11 @@ constexpr int decode_float_columns(int rows) {
 }
 
 template <class Isa, base::WeightFormat kFormat>
-void decode_float(const PackedMatrix& weights, const std::byte* activations, int64_t m, int64_t panel_begin, int64_t panel_end,
-                  float* out, int64_t out_stride) {
+void decode_float(const PackedMatrix& weights, const std::byte* activations, int64_t m, int64_t panel_begin,
+                  int64_t panel_end, float* out, int64_t out_stride) {
   const FloatOperands operands{weights, reinterpret_cast<const float*>(activations),
-                               static_cast<int64_t>(activation_row_bytes(ActivationKind::f32, weights.k)) / 4, out, out_stride};
+                               static_cast<int64_t>(activation_row_bytes(ActivationKind::f32, weights.k)) / 4, out,
+                               out_stride};
   for (int64_t row = 0; row < m; row += Isa::kDecodeTileRows) {
     dispatch_count<Isa::kDecodeTileRows>(m - row, [&](auto rows) TAKT_INLINE_LAMBDA {
       constexpr int kRows = decltype(rows)::value;
@@ -139,7 +143,8 @@ template <class Isa>
 void linear_decode(const PackedMatrix& weights, const std::byte* activations, int64_t m, int64_t panel_begin,
                    int64_t panel_end, float* out, int64_t out_stride) {
   using base::WeightFormat;
-  static constexpr decltype(&linear_decode<Isa>) kKernels[base::kWeightFormatCount] = {  // in the order of WeightFormat
+  static constexpr decltype(&linear_decode<Isa>) kKernels[base::kWeightFormatCount] = {
+      // in the order of WeightFormat
       decode_float<Isa, WeightFormat::f32>,      decode_float<Isa, WeightFormat::f16>,
       decode_float<Isa, WeightFormat::bf16>,     decode_quantised<Isa, WeightFormat::q4_0>,
       decode_quantised<Isa, WeightFormat::q4_1>, decode_quantised<Isa, WeightFormat::q5_0>,

@@ -4,6 +4,7 @@
 
 namespace takt::kernels {
 
-template void linear_decode<Portable>(const PackedMatrix&, const std::byte*, int64_t, int64_t, int64_t, float*, int64_t);
+template void linear_decode<Portable>(const PackedMatrix&, const std::byte*, int64_t, int64_t, int64_t, float*,
+                                      int64_t);
 
 }  // namespace takt::kernels

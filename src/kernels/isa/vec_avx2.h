@@ -26,14 +26,18 @@ struct Avx2 {
   using U = __m256i;
 
   static TAKT_INLINE I lane_numbers() { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
-  static TAKT_INLINE I first(int64_t n) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lane_numbers()); }
+  static TAKT_INLINE I first(int64_t n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lane_numbers());
+  }
 
   static TAKT_INLINE F set_f(float x) { return _mm256_set1_ps(x); }
   static TAKT_INLINE F load_f(const float* p) { return _mm256_loadu_ps(p); }
   static TAKT_INLINE F load_f(const float* p, int64_t n) { return _mm256_maskload_ps(p, first(n)); }
   static TAKT_INLINE void store_f(float* p, F x) { _mm256_storeu_ps(p, x); }
   static TAKT_INLINE void store_f(float* p, F x, int64_t n) { _mm256_maskstore_ps(p, first(n), x); }
-  static TAKT_INLINE F load_f16(const void* p) { return _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p))); }
+  static TAKT_INLINE F load_f16(const void* p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+  }
   static TAKT_INLINE F load_bf16(const void* p) {
     const __m128i halves = _mm_loadu_si128(static_cast<const __m128i*>(p));
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
@@ -124,8 +128,8 @@ struct Avx2 {
     int32_t mask;
     __builtin_memcpy(&mask, bits, sizeof mask);
     // Byte i of the vector gets byte i / 8 of the mask, then only bit i % 8 of it.
-    const U spread = _mm256_shuffle_epi8(_mm256_set1_epi32(mask),
-                                         _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
+    const U spread = _mm256_shuffle_epi8(
+        _mm256_set1_epi32(mask), _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
     const U bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
     const U is_set = _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
     return _mm256_add_epi8(x, _mm256_and_si256(is_set, _mm256_set1_epi8(static_cast<char>(value))));

@@ -40,10 +40,16 @@ struct Portable {
     return out;
   }
 
-  static F set_f(float x) { return lanes<F>([&](int) { return x; }); }
-  static F load_f(const float* p) { return lanes<F>([&](int i) { return p[i]; }); }
+  static F set_f(float x) {
+    return lanes<F>([&](int) { return x; });
+  }
+  static F load_f(const float* p) {
+    return lanes<F>([&](int i) { return p[i]; });
+  }
   // The first n lanes; zero beyond. 0 <= n <= kLanes
-  static F load_f(const float* p, int64_t n) { return lanes<F>([&](int i) { return i < n ? p[i] : 0.0f; }); }
+  static F load_f(const float* p, int64_t n) {
+    return lanes<F>([&](int i) { return i < n ? p[i] : 0.0f; });
+  }
   static void store_f(float* p, F x) { std::memcpy(p, x.v, sizeof x.v); }
   static void store_f(float* p, F x, int64_t n) { std::memcpy(p, x.v, static_cast<size_t>(n) * sizeof(float)); }
   static uint16_t u16_at(const void* p, int i) {
@@ -51,22 +57,40 @@ struct Portable {
     std::memcpy(&bits, static_cast<const char*>(p) + i * 2, sizeof bits);
     return bits;
   }
-  static F load_f16(const void* p) { return lanes<F>([&](int i) { return base::half_to_float(u16_at(p, i)); }); }
-  static F load_bf16(const void* p) { return lanes<F>([&](int i) { return base::bf16_to_float(u16_at(p, i)); }); }
+  static F load_f16(const void* p) {
+    return lanes<F>([&](int i) { return base::half_to_float(u16_at(p, i)); });
+  }
+  static F load_bf16(const void* p) {
+    return lanes<F>([&](int i) { return base::bf16_to_float(u16_at(p, i)); });
+  }
   static void store_f16(void* p, F x) {
     uint16_t bits[kLanes];
     for (int i = 0; i < kLanes; ++i) bits[i] = base::float_to_half(x.v[i]);
     std::memcpy(p, bits, sizeof bits);
   }
 
-  static F add(F a, F b) { return lanes<F>([&](int i) { return a.v[i] + b.v[i]; }); }
-  static F sub(F a, F b) { return lanes<F>([&](int i) { return a.v[i] - b.v[i]; }); }
-  static F mul(F a, F b) { return lanes<F>([&](int i) { return a.v[i] * b.v[i]; }); }
-  static F div(F a, F b) { return lanes<F>([&](int i) { return a.v[i] / b.v[i]; }); }
-  static F fma(F a, F b, F c) { return lanes<F>([&](int i) { return std::fma(a.v[i], b.v[i], c.v[i]); }); }
+  static F add(F a, F b) {
+    return lanes<F>([&](int i) { return a.v[i] + b.v[i]; });
+  }
+  static F sub(F a, F b) {
+    return lanes<F>([&](int i) { return a.v[i] - b.v[i]; });
+  }
+  static F mul(F a, F b) {
+    return lanes<F>([&](int i) { return a.v[i] * b.v[i]; });
+  }
+  static F div(F a, F b) {
+    return lanes<F>([&](int i) { return a.v[i] / b.v[i]; });
+  }
+  static F fma(F a, F b, F c) {
+    return lanes<F>([&](int i) { return std::fma(a.v[i], b.v[i], c.v[i]); });
+  }
   // The second operand where either is NaN.
-  static F max(F a, F b) { return lanes<F>([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; }); }
-  static F min(F a, F b) { return lanes<F>([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; }); }
+  static F max(F a, F b) {
+    return lanes<F>([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
+  }
+  static F min(F a, F b) {
+    return lanes<F>([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; });
+  }
   // Lanes [begin, end) of x, `other` elsewhere. 0 <= begin, end <= kLanes
   static F keep_lanes(F x, int64_t begin, int64_t end, float other) {
     return lanes<F>([&](int i) { return i >= begin && i < end ? x.v[i] : other; });
@@ -96,19 +120,33 @@ struct Portable {
   static float scalar_sqrt(float x) { return std::sqrt(x); }
   static float scalar_fma(float a, float b, float c) { return std::fma(a, b, c); }
 
-  static I set_i(int32_t x) { return lanes<I>([&](int) { return x; }); }
-  static I load_u8(const uint8_t* p) { return lanes<I>([&](int i) { return p[i]; }); }
-  static I load_i8(const uint8_t* p) { return lanes<I>([&](int i) { return static_cast<int8_t>(p[i]); }); }
+  static I set_i(int32_t x) {
+    return lanes<I>([&](int) { return x; });
+  }
+  static I load_u8(const uint8_t* p) {
+    return lanes<I>([&](int i) { return p[i]; });
+  }
+  static I load_i8(const uint8_t* p) {
+    return lanes<I>([&](int i) { return static_cast<int8_t>(p[i]); });
+  }
   static void store_i8(int8_t* p, I x) {
     for (int i = 0; i < kLanes; ++i) p[i] = static_cast<int8_t>(x.v[i]);
   }
   // Integer additions and left shifts wrap.
   static int32_t wrapped(uint32_t x) { return static_cast<int32_t>(x); }
   static uint32_t u32(int32_t x) { return static_cast<uint32_t>(x); }
-  static I add_i(I a, I b) { return lanes<I>([&](int i) { return wrapped(u32(a.v[i]) + u32(b.v[i])); }); }
-  static I sub_i(I a, I b) { return lanes<I>([&](int i) { return wrapped(u32(a.v[i]) - u32(b.v[i])); }); }
-  static I and_i(I a, I b) { return lanes<I>([&](int i) { return a.v[i] & b.v[i]; }); }
-  static I max_i(I a, I b) { return lanes<I>([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; }); }
+  static I add_i(I a, I b) {
+    return lanes<I>([&](int i) { return wrapped(u32(a.v[i]) + u32(b.v[i])); });
+  }
+  static I sub_i(I a, I b) {
+    return lanes<I>([&](int i) { return wrapped(u32(a.v[i]) - u32(b.v[i])); });
+  }
+  static I and_i(I a, I b) {
+    return lanes<I>([&](int i) { return a.v[i] & b.v[i]; });
+  }
+  static I max_i(I a, I b) {
+    return lanes<I>([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
+  }
   template <int kBits>
   static I shl_i(I a) {
     return lanes<I>([&](int i) { return wrapped(u32(a.v[i]) << kBits); });
@@ -127,7 +165,9 @@ struct Portable {
     for (int i = 0; i < kLanes; ++i) sum += u32(a.v[i]);
     return wrapped(sum);
   }
-  static F to_f(I a) { return lanes<F>([&](int i) { return static_cast<float>(a.v[i]); }); }
+  static F to_f(I a) {
+    return lanes<F>([&](int i) { return static_cast<float>(a.v[i]); });
+  }
   // To the nearest, ties to even. |a| < 2^22
   static I round_i(F a) {
     constexpr float kShift = 0x1.8p23f;  // has spacing 1: the addition rounds
@@ -136,10 +176,16 @@ struct Portable {
   static F bits_f(I a) { return std::bit_cast<F>(a); }
   static I bits_i(F a) { return std::bit_cast<I>(a); }
 
-  static U load_u(const uint8_t* p) { return lanes<U>([&](int i) { return p[i]; }); }
+  static U load_u(const uint8_t* p) {
+    return lanes<U>([&](int i) { return p[i]; });
+  }
   static void store_u(uint8_t* p, U x) { std::memcpy(p, x.v, sizeof x.v); }
-  static U low_nibbles(U x) { return lanes<U>([&](int i) { return static_cast<uint8_t>(x.v[i] & 15); }); }
-  static U high_nibbles(U x) { return lanes<U>([&](int i) { return static_cast<uint8_t>(x.v[i] >> 4); }); }
+  static U low_nibbles(U x) {
+    return lanes<U>([&](int i) { return static_cast<uint8_t>(x.v[i] & 15); });
+  }
+  static U high_nibbles(U x) {
+    return lanes<U>([&](int i) { return static_cast<uint8_t>(x.v[i] >> 4); });
+  }
   // Adds `value` to the bytes whose bit is set; bit i of `bits` (least significant first) belongs to byte i.
   static U add_bit(U x, const uint8_t* bits, uint8_t value) {
     return lanes<U>([&](int i) {

@@ -19,8 +19,9 @@ void attention_prefill(const AttentionShape& shape, int32_t kv_head, const float
   const int64_t tile_values = kPageTokens * dim;
   auto* keys = reinterpret_cast<float*>(scratch);
   float *values = keys + tile_values, *state = values + tile_values;
-  const QueryRows rows{q + kv_head * group * dim, q_stride, out + kv_head * group * dim, out_stride, dim, group,
-                       position_begin, row_count * group, state, state + row_count * group};
+  const QueryRows rows{
+      q + kv_head * group * dim, q_stride, out + kv_head * group * dim, out_stride, dim, group, position_begin,
+      row_count * group,         state,    state + row_count * group};
   begin_rows<Isa>(rows);
   const int64_t tile_last = (position_begin + row_count - 1) / kPageTokens;
   for (int64_t tile = first_visible_tile(shape, position_begin); tile <= tile_last; ++tile) {

@@ -83,9 +83,8 @@ struct PrefillTile {
       unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
         const auto* q = reinterpret_cast<const int8_t*>(activations + row.value * row_bytes);
         const auto four = load_activation_group<Isa>(q + group * 4);
-        unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA {
-          dots[row.value][c.value].template add<g.value>(weights[c.value], four);
-        });
+        unroll<kColumns>(
+            [&](auto c) TAKT_INLINE_LAMBDA { dots[row.value][c.value].template add<g.value>(weights[c.value], four); });
       });
     });
     F scales[kColumns];
@@ -151,7 +150,8 @@ struct QuantisedOperands {
 
 TAKT_INLINE void fetch_share(const QuantisedOperands& operands, int64_t tile, int64_t tile_count) {
   const int64_t end = operands.next_bytes * (tile + 1) / tile_count;
-  for (int64_t at = operands.next_bytes * tile / tile_count; at < end; at += 64) __builtin_prefetch(operands.next + at, 0, 2);
+  for (int64_t at = operands.next_bytes * tile / tile_count; at < end; at += 64)
+    __builtin_prefetch(operands.next + at, 0, 2);
 }
 
 // All rows × the kColumns column vectors from `column` on, which begin at `lane` of the first unpacked panel.
@@ -180,7 +180,7 @@ void run_prefill_columns(const QuantisedOperands& operands, const uint8_t* panel
 
 // Panels unpacked at once: as many as a register tile is wide.
 template <class Isa>
-constexpr int kPrefillTileLanes = Isa::kPrefillTileColumns * Isa::kLanes;
+constexpr int kPrefillTileLanes = Isa::kPrefillTileColumns* Isa::kLanes;
 template <class Isa>
 constexpr int kPrefillTilePanels = kPrefillTileLanes<Isa> > 16 ? kPrefillTileLanes<Isa> / 16 : 1;
 
@@ -191,7 +191,13 @@ void prefill_quantised(const PackedMatrix& weights, const std::byte* activations
   const PanelGeometry geometry = panel_geometry<kFormat>(weights.k);
   QuantisedOperands operands{activations,
                              static_cast<int64_t>(activation_row_bytes(ActivationKind::q8, weights.k)),
-                             m, weights.n, weights.k, out, out_stride, nullptr, 0};
+                             m,
+                             weights.n,
+                             weights.k,
+                             out,
+                             out_stride,
+                             nullptr,
+                             0};
   auto* unpacked = reinterpret_cast<uint8_t*>(scratch);
   const int64_t unpacked_bytes = unpacked_panel<Layout>(weights.k).bytes;
   constexpr int kTileLanes = kPrefillTileLanes<Isa>, kTilePanels = kPrefillTilePanels<Isa>;
@@ -216,7 +222,8 @@ void prefill_float(const PackedMatrix& weights, const std::byte* activations, in
                    int64_t panel_end, float* out, int64_t out_stride, std::byte*) {
   constexpr int kColumns = Isa::kFloatTileVectors > 1 ? 2 : 1, kTileRows = Isa::kFloatTileVectors / kColumns;
   const FloatOperands operands{weights, reinterpret_cast<const float*>(activations),
-                               static_cast<int64_t>(activation_row_bytes(ActivationKind::f32, weights.k)) / 4, out, out_stride};
+                               static_cast<int64_t>(activation_row_bytes(ActivationKind::f32, weights.k)) / 4, out,
+                               out_stride};
   for (int64_t panel = panel_begin; panel < panel_end; panel += kColumns) {
     const int64_t end = panel_end - panel < kColumns ? panel_end : panel + kColumns;
     const int64_t tile_count = (m + kTileRows - 1) / kTileRows;
@@ -233,7 +240,8 @@ template <class Isa>
 void linear_prefill(const PackedMatrix& weights, const std::byte* activations, int64_t m, int64_t panel_begin,
                     int64_t panel_end, float* out, int64_t out_stride, std::byte* scratch) {
   using base::WeightFormat;
-  static constexpr decltype(&linear_prefill<Isa>) kKernels[base::kWeightFormatCount] = {  // in the order of WeightFormat
+  static constexpr decltype(&linear_prefill<Isa>) kKernels[base::kWeightFormatCount] = {
+      // in the order of WeightFormat
       prefill_float<Isa, WeightFormat::f32>,      prefill_float<Isa, WeightFormat::f16>,
       prefill_float<Isa, WeightFormat::bf16>,     prefill_quantised<Isa, WeightFormat::q4_0>,
       prefill_quantised<Isa, WeightFormat::q4_1>, prefill_quantised<Isa, WeightFormat::q5_0>,

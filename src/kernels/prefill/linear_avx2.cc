@@ -4,7 +4,8 @@
 
 namespace takt::kernels {
 
-template void linear_prefill<Avx2>(const PackedMatrix&, const std::byte*, int64_t, int64_t, int64_t, float*, int64_t, std::byte*);
+template void linear_prefill<Avx2>(const PackedMatrix&, const std::byte*, int64_t, int64_t, int64_t, float*, int64_t,
+                                   std::byte*);
 template size_t linear_prefill_scratch_bytes<Avx2>(base::WeightFormat, int64_t);
 
 }  // namespace takt::kernels

@@ -22,8 +22,8 @@ double score(const AttentionShape& shape, const float* q, const float* key) {
 }
 
 // One query head. q, out [head_dim]
-void attend(const AttentionShape& shape, int32_t kv_head, const float* q, int64_t position, const std::byte* const* pages,
-            float* out) {
+void attend(const AttentionShape& shape, int32_t kv_head, const float* q, int64_t position,
+            const std::byte* const* pages, float* out) {
   const int64_t begin = shape.window > 0 ? std::max<int64_t>(0, position - shape.window + 1) : 0;
   static thread_local std::vector<double> scores, sums;
   scores.resize(static_cast<size_t>(position - begin + 1));
@@ -67,7 +67,8 @@ void attention_prefill_ref(const AttentionShape& shape, int32_t kv_head, const f
                            int64_t position_begin, int64_t row_count, const std::byte* const* pages, float* out,
                            int64_t out_stride, std::byte* scratch) {
   for (int64_t row = 0; row < row_count; ++row)
-    attention_decode_ref(shape, kv_head, q + row * q_stride, position_begin + row, pages, out + row * out_stride, scratch);
+    attention_decode_ref(shape, kv_head, q + row * q_stride, position_begin + row, pages, out + row * out_stride,
+                         scratch);
 }
 
 size_t attention_scratch_bytes_ref(const AttentionShape&) { return 64; }

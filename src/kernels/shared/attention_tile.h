@@ -184,7 +184,8 @@ TAKT_INLINE void add_values(const QueryRows& rows, const Tile& tile, const RowBl
     });
   }
   unroll<kRows>([&](auto i) TAKT_INLINE_LAMBDA {
-    const auto old_factor = Isa::set_f(block.old_factor[r + i.value]), tile_factor = Isa::set_f(block.tile_factor[r + i.value]);
+    const auto old_factor = Isa::set_f(block.old_factor[r + i.value]),
+               tile_factor = Isa::set_f(block.tile_factor[r + i.value]);
     float* sums = rows.sums(block.first + r + i.value) + d;
     unroll<kVectors>([&](auto v) TAKT_INLINE_LAMBDA {
       float* p = sums + v.value * Isa::kLanes;
@@ -225,8 +226,8 @@ void attend_tile(const AttentionShape& shape, const QueryRows& rows, int64_t til
     softmax_block<Isa>(shape, rows, block);
     for (int64_t r = 0; r < block.count;) {
       int64_t same = 1;
-      while (same < Isa::kValueTileRows && r + same < block.count && block.keys[r + same].begin == block.keys[r].begin &&
-             block.keys[r + same].end == block.keys[r].end)
+      while (same < Isa::kValueTileRows && r + same < block.count &&
+             block.keys[r + same].begin == block.keys[r].begin && block.keys[r + same].end == block.keys[r].end)
         ++same;
       if (!block.keys[r].is_empty()) {
         dispatch_count<Isa::kValueTileRows>(same, [&](auto count) TAKT_INLINE_LAMBDA {
@@ -253,7 +254,8 @@ TAKT_INLINE void finish_rows(const QueryRows& rows) {
   for (int64_t row = 0; row < rows.count; ++row) {
     const auto factor = Isa::set_f(1.0f / rows.total[row]);
     float* sums = rows.sums(row);
-    for (int64_t d = 0; d < rows.head_dim; d += Isa::kLanes) Isa::store_f(sums + d, Isa::mul(Isa::load_f(sums + d), factor));
+    for (int64_t d = 0; d < rows.head_dim; d += Isa::kLanes)
+      Isa::store_f(sums + d, Isa::mul(Isa::load_f(sums + d), factor));
   }
 }
 

@@ -19,9 +19,12 @@ struct FloatOperands {
 template <class Isa, base::WeightFormat kFormat>
 TAKT_INLINE typename Isa::F load_float_weights(const std::byte* panel, int64_t i, int64_t lane) {
   const std::byte* p = panel + (i * 16 + lane) * PanelLayout<kFormat>::kBytes;
-  if constexpr (kFormat == base::WeightFormat::f32) return Isa::load_f(reinterpret_cast<const float*>(p));
-  else if constexpr (kFormat == base::WeightFormat::f16) return Isa::load_f16(p);
-  else return Isa::load_bf16(p);
+  if constexpr (kFormat == base::WeightFormat::f32)
+    return Isa::load_f(reinterpret_cast<const float*>(p));
+  else if constexpr (kFormat == base::WeightFormat::f16)
+    return Isa::load_f16(p);
+  else
+    return Isa::load_bf16(p);
 }
 
 // Rows [row, row + kRows) × columns [column, column + kColumns × Isa::kLanes)

@@ -16,8 +16,8 @@ TAKT_INLINE typename Isa::F exp(typename Isa::F x) {
   const F shift = Isa::set_f(0x1.8p23f);  // spacing 1: adding it rounds to an integer, which then lies in the low bits
   const F shifted = Isa::fma(x, Isa::set_f(0x1.715476p+0f), shift);
   const F n = Isa::sub(shifted, shift);
-  F r = Isa::fma(n, Isa::set_f(-0x1.62e4p-1f), x);      // n × (upper bits of ln 2) is exact
-  r = Isa::fma(n, Isa::set_f(-0x1.7f7d1cp-20f), r);     // ln 2 - 0x1.62e4p-1
+  F r = Isa::fma(n, Isa::set_f(-0x1.62e4p-1f), x);   // n × (upper bits of ln 2) is exact
+  r = Isa::fma(n, Isa::set_f(-0x1.7f7d1cp-20f), r);  // ln 2 - 0x1.62e4p-1
   F p = Isa::set_f(0x1.6a23d0p-10f);
   p = Isa::fma(p, r, Isa::set_f(0x1.123a20p-7f));
   p = Isa::fma(p, r, Isa::set_f(0x1.5558f2p-5f));

@@ -97,7 +97,8 @@ void pack_block_k(const uint8_t* block, int row, uint8_t* scales, uint8_t* quant
     pack_k_nibbles(block + 48, row, kQuantBytes, quants);
     for (int sub = 0; sub < 8; ++sub)
       for (int group = 0; group < 8; ++group)
-        put_mask(quants + sub * kQuantBytes + 256, group, row, gather_lowest_bits(u32_at(block + 16 + group * 4) >> sub));
+        put_mask(quants + sub * kQuantBytes + 256, group, row,
+                 gather_lowest_bits(u32_at(block + 16 + group * 4) >> sub));
   }
 }
 

@@ -48,7 +48,7 @@ struct Quantised : Core<kBits_, kOffsetLog2_, kHasMinimum_> {
   static constexpr int kBlockWeights = kBlockWeights_;
   static constexpr int kSubBlocks = kBlockWeights / 32;
   static constexpr bool kIsK = kBlockWeights == 256;
-  static constexpr int kScaleBytes = (kHasMinimum_ ? 64 : 32) + (kIsK ? 256 : 0);                         // per block of 16 rows
+  static constexpr int kScaleBytes = (kHasMinimum_ ? 64 : 32) + (kIsK ? 256 : 0);  // per block of 16 rows
   static constexpr int kQuantBytes = kBits_ == 4 ? 256 : kBits_ == 5 ? 320 : kBits_ == 6 ? 384 : 512;  // per 32 weights
 };
 
@@ -59,17 +59,28 @@ struct Float {
 
 }  // namespace layout
 
-template <> struct PanelLayout<base::WeightFormat::f32> : layout::Float<4> {};
-template <> struct PanelLayout<base::WeightFormat::f16> : layout::Float<2> {};
-template <> struct PanelLayout<base::WeightFormat::bf16> : layout::Float<2> {};
-template <> struct PanelLayout<base::WeightFormat::q4_0> : layout::Quantised<32, 4, 3, false> {};
-template <> struct PanelLayout<base::WeightFormat::q4_1> : layout::Quantised<32, 4, layout::kNoOffset, true> {};
-template <> struct PanelLayout<base::WeightFormat::q5_0> : layout::Quantised<32, 5, 4, false> {};
-template <> struct PanelLayout<base::WeightFormat::q5_1> : layout::Quantised<32, 5, layout::kNoOffset, true> {};
-template <> struct PanelLayout<base::WeightFormat::q8_0> : layout::Quantised<32, 8, 7, false> {};
-template <> struct PanelLayout<base::WeightFormat::q4_k> : layout::Quantised<256, 4, layout::kNoOffset, true> {};
-template <> struct PanelLayout<base::WeightFormat::q5_k> : layout::Quantised<256, 5, layout::kNoOffset, true> {};
-template <> struct PanelLayout<base::WeightFormat::q6_k> : layout::Quantised<256, 6, 5, false> {};
+template <>
+struct PanelLayout<base::WeightFormat::f32> : layout::Float<4> {};
+template <>
+struct PanelLayout<base::WeightFormat::f16> : layout::Float<2> {};
+template <>
+struct PanelLayout<base::WeightFormat::bf16> : layout::Float<2> {};
+template <>
+struct PanelLayout<base::WeightFormat::q4_0> : layout::Quantised<32, 4, 3, false> {};
+template <>
+struct PanelLayout<base::WeightFormat::q4_1> : layout::Quantised<32, 4, layout::kNoOffset, true> {};
+template <>
+struct PanelLayout<base::WeightFormat::q5_0> : layout::Quantised<32, 5, 4, false> {};
+template <>
+struct PanelLayout<base::WeightFormat::q5_1> : layout::Quantised<32, 5, layout::kNoOffset, true> {};
+template <>
+struct PanelLayout<base::WeightFormat::q8_0> : layout::Quantised<32, 8, 7, false> {};
+template <>
+struct PanelLayout<base::WeightFormat::q4_k> : layout::Quantised<256, 4, layout::kNoOffset, true> {};
+template <>
+struct PanelLayout<base::WeightFormat::q5_k> : layout::Quantised<256, 5, layout::kNoOffset, true> {};
+template <>
+struct PanelLayout<base::WeightFormat::q6_k> : layout::Quantised<256, 6, 5, false> {};
 
 constexpr TAKT_INLINE int64_t round_up_64(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 

@@ -54,10 +54,10 @@ TEST(RowDecode, BitsEqualThePythonPackage) {
 TEST(RowDecode, KScalesUnpackEverySixBitField) {
   std::byte packed[12];
   for (auto& byte : packed) byte = std::byte{0};
-  packed[1] = std::byte{0xc0 | 5};   // scale 1 = 5, upper bits of scale 5
-  packed[6] = std::byte{0x40 | 9};   // minimum 2 = 9, upper bits of minimum 6
-  packed[9] = std::byte{0x0b};       // low bits of scale 5
-  packed[10] = std::byte{0x70};      // low bits of minimum 6
+  packed[1] = std::byte{0xc0 | 5};  // scale 1 = 5, upper bits of scale 5
+  packed[6] = std::byte{0x40 | 9};  // minimum 2 = 9, upper bits of minimum 6
+  packed[9] = std::byte{0x0b};      // low bits of scale 5
+  packed[10] = std::byte{0x70};     // low bits of minimum 6
   uint8_t scales[8], minimums[8];
   kernels::unpack_k_scales(packed, scales, minimums);
   EXPECT_EQ(scales[1], 5);
@@ -71,8 +71,10 @@ TEST(Half, EveryValueSurvivesTheRoundTrip) {
   for (uint32_t bits = 0; bits < 65536; ++bits) {
     const float value = base::half_to_float(static_cast<uint16_t>(bits));
     const uint16_t back = base::float_to_half(value);
-    if (std::isnan(value)) ASSERT_EQ(back, bits | 0x200u);  // becomes quiet
-    else ASSERT_EQ(back, bits) << value;
+    if (std::isnan(value))
+      ASSERT_EQ(back, bits | 0x200u);  // becomes quiet
+    else
+      ASSERT_EQ(back, bits) << value;
   }
 }
 

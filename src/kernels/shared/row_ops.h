@@ -35,7 +35,8 @@ template <class Isa>
 void rms_norm(const float* x, const float* weight, float eps, int64_t n, float* out) {
   const float mean = sum_of_squares<Isa>(x, n) / static_cast<float>(n);
   const auto factor = Isa::set_f(1.0f / Isa::scalar_sqrt(mean + eps));
-  map_row<Isa>(x, weight, n, out, [&](auto value, auto w) TAKT_INLINE_LAMBDA { return Isa::mul(Isa::mul(value, factor), w); });
+  map_row<Isa>(x, weight, n, out,
+               [&](auto value, auto w) TAKT_INLINE_LAMBDA { return Isa::mul(Isa::mul(value, factor), w); });
 }
 
 template <class Isa>
@@ -104,8 +105,10 @@ template <class Isa>
 void rope(float* heads, int64_t head_count, int64_t head_dim, int64_t rope_dim, const float* cos, const float* sin,
           RopePairs pairs) {
   for (int64_t head = 0; head < head_count; ++head) {
-    if (pairs == RopePairs::halves) rotate_halves<Isa>(heads + head * head_dim, rope_dim / 2, cos, sin);
-    else rotate_adjacent<Isa>(heads + head * head_dim, rope_dim / 2, cos, sin);
+    if (pairs == RopePairs::halves)
+      rotate_halves<Isa>(heads + head * head_dim, rope_dim / 2, cos, sin);
+    else
+      rotate_adjacent<Isa>(heads + head * head_dim, rope_dim / 2, cos, sin);
   }
 }
 

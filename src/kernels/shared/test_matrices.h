@@ -14,10 +14,11 @@ namespace takt::kernels::testing {
 // 64-byte aligned, as KernelSet asks for.
 class AlignedBytes {
  public:
-  explicit AlignedBytes(size_t size) : size_(size), data_(static_cast<std::byte*>(::operator new(size + 64, std::align_val_t{64}))) {
+  explicit AlignedBytes(size_t size)
+      : size_(size), data_(static_cast<std::byte*>(::operator new (size + 64, std::align_val_t{64}))) {
     std::memset(data_, 0, size + 64);
   }
-  ~AlignedBytes() { ::operator delete(data_, std::align_val_t{64}); }
+  ~AlignedBytes() { ::operator delete (data_, std::align_val_t{64}); }
   AlignedBytes(AlignedBytes&& other) noexcept : size_(other.size_), data_(other.data_) { other.data_ = nullptr; }
   AlignedBytes& operator=(AlignedBytes&&) = delete;
   std::byte* data() const { return data_; }
@@ -30,7 +31,9 @@ class AlignedBytes {
 
 using Random = std::mt19937;
 
-inline float normal(Random& random, float deviation) { return std::normal_distribution<float>(0.0f, deviation)(random); }
+inline float normal(Random& random, float deviation) {
+  return std::normal_distribution<float>(0.0f, deviation)(random);
+}
 
 // How a test fills quants and scales: at random, or at an extreme.
 enum class Fill { random, all_zero_bits, all_one_bits, alternating };
@@ -107,7 +110,8 @@ inline Packed pack_for(const KernelSet& set, base::WeightFormat format, const st
 }
 
 // [m] prepared rows.
-inline AlignedBytes prepare_for(const KernelSet& set, ActivationKind kind, const std::vector<float>& x, int64_t m, int64_t k) {
+inline AlignedBytes prepare_for(const KernelSet& set, ActivationKind kind, const std::vector<float>& x, int64_t m,
+                                int64_t k) {
   const size_t row_bytes = set.activation_row_bytes(kind, k);
   AlignedBytes out(row_bytes * static_cast<size_t>(m));
   for (int64_t row = 0; row < m; ++row)

@@ -42,13 +42,18 @@ struct BlockScales {
   }
   // Of sub-block `sub`; Q6_K: of its half `half`.
   TAKT_INLINE F scale(int sub, int half) const {
-    if constexpr (!Layout::kIsK) return d;
-    else if constexpr (Layout::kBits == 6) return Isa::mul(d, Isa::to_f(Isa::load_i8(bytes + 32 + (sub * 2 + half) * 16)));
-    else return Isa::mul(d, Isa::to_f(Isa::load_u8(bytes + 64 + sub * 16)));
+    if constexpr (!Layout::kIsK)
+      return d;
+    else if constexpr (Layout::kBits == 6)
+      return Isa::mul(d, Isa::to_f(Isa::load_i8(bytes + 32 + (sub * 2 + half) * 16)));
+    else
+      return Isa::mul(d, Isa::to_f(Isa::load_u8(bytes + 64 + sub * 16)));
   }
   TAKT_INLINE F minimum(int sub) const {
-    if constexpr (!Layout::kIsK) return m;
-    else return Isa::sub(Isa::set_f(0.0f), Isa::mul(m, Isa::to_f(Isa::load_u8(bytes + 192 + sub * 16))));
+    if constexpr (!Layout::kIsK)
+      return m;
+    else
+      return Isa::sub(Isa::set_f(0.0f), Isa::mul(m, Isa::to_f(Isa::load_u8(bytes + 192 + sub * 16))));
   }
 };
 
@@ -70,15 +75,18 @@ TAKT_INLINE typename Isa::I first_sum(const ActivationBlock& block) {
     const auto low = Isa::sub_i(Isa::set_i(block.negated_sum), Isa::set_i(block.negated_sum_high));
     return Isa::template shl_i<Layout::kOffsetLog2>(low);
   } else {
-    return Isa::template shl_i<Layout::kOffsetLog2>(Isa::set_i(kHalf == 1 ? block.negated_sum_high : block.negated_sum));
+    return Isa::template shl_i<Layout::kOffsetLog2>(
+        Isa::set_i(kHalf == 1 ? block.negated_sum_high : block.negated_sum));
   }
 }
 
 // Stores the first `count` lanes (all, when there are fewer).
 template <class Isa>
 TAKT_INLINE void store_columns(float* out, typename Isa::F x, int64_t count) {
-  if (count >= Isa::kLanes) Isa::store_f(out, x);
-  else if (count > 0) Isa::store_f(out, x, count);
+  if (count >= Isa::kLanes)
+    Isa::store_f(out, x);
+  else if (count > 0)
+    Isa::store_f(out, x, count);
 }
 
 }  // namespace takt::kernels

@@ -27,7 +27,8 @@ base::Result<NetworkSpec> read_network_spec(const gguf::File& file);
 // Metadata of this architecture: key "NAME" is looked up as "<architecture>.NAME".
 class ArchitectureKeys {
  public:
-  ArchitectureKeys(const gguf::File& file, std::string_view architecture) : file_(file), prefix_(std::string(architecture) + ".") {}
+  ArchitectureKeys(const gguf::File& file, std::string_view architecture)
+      : file_(file), prefix_(std::string(architecture) + ".") {}
   // Required, and in [low, high].
   base::Result<uint32_t> count(std::string_view key, uint32_t low, uint32_t high) const;
   // `fallback` when the key is absent.

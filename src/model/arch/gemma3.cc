@@ -5,9 +5,9 @@
 namespace takt::model {
 namespace {
 
-constexpr uint32_t kWindowPattern = 6;         // five window layers, then one that sees everything
+constexpr uint32_t kWindowPattern = 6;  // five window layers, then one that sees everything
 constexpr float kWindowRopeBase = 10000.0f;
-constexpr uint32_t kLayersOf27B = 62;          // the one size whose scale comes from the width per head
+constexpr uint32_t kLayersOf27B = 62;  // the one size whose scale comes from the width per head
 
 }  // namespace
 
@@ -35,7 +35,8 @@ base::Status complete_gemma3(const gguf::File& file, NetworkSpec& spec) {
   for (uint32_t layer = 0; layer < spec.layer_count; ++layer)
     spec.layer_is_window[layer] = spec.window > 0 && (layer + 1) % *pattern != 0;
   if (spec.layer_count == kLayersOf27B)
-    spec.attention_scale = 1.0f / std::sqrt(static_cast<float>(spec.embedding_length) / static_cast<float>(spec.head_count));
+    spec.attention_scale =
+        1.0f / std::sqrt(static_cast<float>(spec.embedding_length) / static_cast<float>(spec.head_count));
   return {};
 }
 

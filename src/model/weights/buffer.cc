@@ -12,13 +12,15 @@ base::Result<Buffer> Buffer::allocate(size_t bytes) {
   if (bytes == 0) return buffer;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
-    return base::Error{base::ErrorCode::out_of_memory, "the system refuses " + std::to_string(bytes) + " bytes of memory"};
+    return base::Error{base::ErrorCode::out_of_memory,
+                       "the system refuses " + std::to_string(bytes) + " bytes of memory"};
   buffer.data_ = static_cast<std::byte*>(memory);
   buffer.size_ = bytes;
   return buffer;
 }
 
-Buffer::Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+Buffer::Buffer(Buffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   std::swap(data_, other.data_);

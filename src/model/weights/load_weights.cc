@@ -38,9 +38,12 @@ class Loader {
     auto embedding = find("token_embd.weight", width, spec_.vocabulary_size);
     if (!embedding) return embedding.error();
     const base::WeightFormat format = *(*embedding)->format();
-    weights_.embedding = {format, (*embedding)->bytes.data(), (*embedding)->bytes.size() / spec_.vocabulary_size, width};
+    weights_.embedding = {format, (*embedding)->bytes.data(), (*embedding)->bytes.size() / spec_.vocabulary_size,
+                          width};
     const bool is_tied = file_.find_tensor("output.weight") == nullptr;
-    if (auto status = matrix(is_tied ? "token_embd.weight" : "output.weight", width, spec_.vocabulary_size, weights_.output); !status)
+    if (auto status =
+            matrix(is_tied ? "token_embd.weight" : "output.weight", width, spec_.vocabulary_size, weights_.output);
+        !status)
       return status;
     if (spec_.has_rope_factors)
       if (auto status = vector("rope_freqs.weight", spec_.rope_dim / 2, weights_.rope_factors); !status) return status;
@@ -51,9 +54,11 @@ class Loader {
     const std::string prefix = "blk." + std::to_string(index) + ".";
     LayerWeights& layer = weights_.layers[index];
     const int64_t width = spec_.embedding_length, hidden = spec_.feed_forward_length;
-    const int64_t q_width = int64_t{spec_.head_count} * spec_.head_dim, kv_width = int64_t{spec_.kv_head_count} * spec_.head_dim;
+    const int64_t q_width = int64_t{spec_.head_count} * spec_.head_dim,
+                  kv_width = int64_t{spec_.kv_head_count} * spec_.head_dim;
     for (auto status : {vector(prefix + "attn_norm.weight", width, layer.attention_norm),
-                        matrix(prefix + "attn_q.weight", width, q_width, layer.q), matrix(prefix + "attn_k.weight", width, kv_width, layer.k),
+                        matrix(prefix + "attn_q.weight", width, q_width, layer.q),
+                        matrix(prefix + "attn_k.weight", width, kv_width, layer.k),
                         matrix(prefix + "attn_v.weight", width, kv_width, layer.v),
                         matrix(prefix + "attn_output.weight", q_width, width, layer.attention_output),
                         optional_vector(prefix + "attn_q.bias", q_width, layer.q_bias),
@@ -61,7 +66,8 @@ class Loader {
                         optional_vector(prefix + "attn_v.bias", kv_width, layer.v_bias),
                         optional_vector(prefix + "attn_output.bias", width, layer.attention_output_bias),
                         vector(prefix + "ffn_norm.weight", width, layer.feed_forward_norm),
-                        matrix(prefix + "ffn_gate.weight", width, hidden, layer.gate), matrix(prefix + "ffn_up.weight", width, hidden, layer.up),
+                        matrix(prefix + "ffn_gate.weight", width, hidden, layer.gate),
+                        matrix(prefix + "ffn_up.weight", width, hidden, layer.up),
                         matrix(prefix + "ffn_down.weight", hidden, width, layer.down)})
       if (!status) return status;
     if (spec_.has_qk_norm)
@@ -80,12 +86,14 @@ class Loader {
     const gguf::Tensor* tensor = file_.find_tensor(name);
     if (tensor == nullptr) return base::Error{base::ErrorCode::invalid_file, "tensor '" + name + "' is missing"};
     const bool is_vector = tensor->dim_count == 1 && n == 1;
-    if ((tensor->dim_count != 2 && !is_vector) || tensor->dims[0] != static_cast<uint64_t>(k) || tensor->dims[1] != static_cast<uint64_t>(n))
+    if ((tensor->dim_count != 2 && !is_vector) || tensor->dims[0] != static_cast<uint64_t>(k) ||
+        tensor->dims[1] != static_cast<uint64_t>(n))
       return file_.tensor_error(*tensor, "has the shape " + shape_text(*tensor) + ", expected " +
                                              shape_text(static_cast<uint64_t>(k), static_cast<uint64_t>(n)));
     if (!tensor->format())
-      return base::Error{base::ErrorCode::unsupported,
-                         "tensor '" + name + "' has the type " + gguf::tensor_type_name(tensor->type) + ", which is not supported yet"};
+      return base::Error{base::ErrorCode::unsupported, "tensor '" + name + "' has the type " +
+                                                           gguf::tensor_type_name(tensor->type) +
+                                                           ", which is not supported yet"};
     return tensor;
   }
 
@@ -148,8 +156,9 @@ void EmbeddingTable::read_row(int32_t token, float* out) const {
   kernels::decode_row(format, rows + static_cast<size_t>(token) * row_bytes, embedding_length, out);
 }
 
-base::Result<Weights> load_weights(const gguf::File& file, const NetworkSpec& spec, const kernels::KernelSet& kernel_set,
-                                   base::ThreadPool& pool, const LoadProgress& progress) {
+base::Result<Weights> load_weights(const gguf::File& file, const NetworkSpec& spec,
+                                   const kernels::KernelSet& kernel_set, base::ThreadPool& pool,
+                                   const LoadProgress& progress) {
   return Loader(file, spec, &kernel_set, &pool, progress).load();
 }
 

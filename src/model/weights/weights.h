@@ -42,7 +42,7 @@ struct Matrix {
 
 // Empty vectors: the network has no such tensor.
 struct LayerWeights {
-  std::vector<float> attention_norm;       // [embedding_length]
+  std::vector<float> attention_norm;  // [embedding_length]
   Matrix q, k, v, attention_output;
   std::vector<float> q_bias, k_bias, v_bias, attention_output_bias;
   std::vector<float> q_norm, k_norm;       // [head_dim]
@@ -82,7 +82,8 @@ using LoadProgress = std::function<void(int64_t, int64_t)>;
 // Finds, checks (shape, format) and packs every tensor that the network needs; gives the file's pages back to the system as it
 // goes, so that memory stays near one copy. Errors: unsupported (a tensor's type, named), invalid_file (missing tensor or a wrong
 // shape, with both shapes), out_of_memory.
-base::Result<Weights> load_weights(const gguf::File& file, const NetworkSpec& spec, const kernels::KernelSet& kernel_set,
-                                   base::ThreadPool& pool, const LoadProgress& progress);
+base::Result<Weights> load_weights(const gguf::File& file, const NetworkSpec& spec,
+                                   const kernels::KernelSet& kernel_set, base::ThreadPool& pool,
+                                   const LoadProgress& progress);
 
 }  // namespace takt::model

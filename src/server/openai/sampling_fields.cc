@@ -1,8 +1,8 @@
 #include "server/openai/sampling_fields.h"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/string.hpp>
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>

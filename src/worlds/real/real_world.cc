@@ -4,7 +4,8 @@
 
 namespace takt::worlds {
 
-RealWorld::RealWorld(contract::SchedulerPort& scheduler, contract::EnginePort& engine) : scheduler_(scheduler), engine_(engine) {}
+RealWorld::RealWorld(contract::SchedulerPort& scheduler, contract::EnginePort& engine)
+    : scheduler_(scheduler), engine_(engine) {}
 
 void RealWorld::run() { run_loop(scheduler_, *this); }
 
@@ -22,7 +23,8 @@ void RealWorld::stop() {
 }
 
 base::Micros RealWorld::now() const {
-  return base::Micros(std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - origin_).count());
+  return base::Micros(
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - origin_).count());
 }
 
 base::Result<contract::RequestId> RealWorld::submit(contract::Submission submission) {
@@ -117,7 +119,8 @@ void RealWorld::note_output(Entry& entry, const contract::RequestOutput& output,
   contract::RequestTimes& times = entry.times;
   times.output_tokens += base::Tokens(static_cast<int64_t>(output.tokens.size()));
   const bool is_end = output.finish != contract::FinishReason::none;
-  if (!times.first_token && (!output.tokens.empty() || output.finish == contract::FinishReason::length)) times.first_token = now;
+  if (!times.first_token && (!output.tokens.empty() || output.finish == contract::FinishReason::length))
+    times.first_token = now;
   if (is_end) times.finished = now;
   entry.sink->on_output(output, times);
 }
