@@ -12,6 +12,8 @@
 namespace takt::apps {
 namespace {
 
+// On a terminal small models are met first, and without a penalty they like to repeat themselves. (The server's default is none.)
+constexpr float kRepeatPenalty = 1.1f;
 constexpr auto kInterruptPoll = std::chrono::milliseconds(50);
 std::atomic<bool> is_interrupted{false};
 
@@ -84,6 +86,7 @@ double percentile_ms(const std::vector<int64_t>& sorted_us, double share) {
 }  // namespace
 
 void add_sampling_options(CLI::App& app, SamplingOptions& options) {
+  options.sampling.repeat_penalty = kRepeatPenalty;
   contract::Sampling& sampling = options.sampling;
   const auto finite = [](const std::string& text) {  // CLI::Range lets a not-a-number pass
     return text.find_first_of("nN") == std::string::npos ? std::string() : "expected a number, not " + text;
@@ -148,23 +151,28 @@ AnswerTimes stream_answer(Session& session, const server::TextServices& text, st
 
 bool was_interrupted() { return is_interrupted.load(); }
 
-void print_times(const Session& session, const AnswerTimes& times) {
+void print_times(const Session& session, const AnswerTimes& times, bool is_brief) {
   const contract::RequestTimes& request = times.request;
-  std::fprintf(stderr, "\nload     %.2f s (%s, %d threads)\n", session.load_seconds(),
-               std::string(session.model().kernel_set->name).c_str(), session.threads());
+  if (times.finish == contract::FinishReason::length)
+    std::fprintf(stderr, "%sstopped after %lld tokens, the limit (--max-tokens or the context)\n", is_brief ? "" : "\n",
+                 static_cast<long long>(request.output_tokens.count()));
+  const char* line_end = is_brief ? "  " : "\n";
+  if (!is_brief)
+    std::fprintf(stderr, "\nload     %.2f s (%s, %d threads)\n", session.load_seconds(),
+                 std::string(session.model().kernel_set->name).c_str(), session.threads());
   if (!request.first_scheduled || !request.first_token) return;
   const int64_t prefill_us = (*request.first_token - *request.first_scheduled).count();
-  std::fprintf(stderr, "prefill  %lld tokens, %.1f tokens/s\n", static_cast<long long>(request.prompt_tokens.count()),
-               per_second(request.prompt_tokens.count(), prefill_us));
-  std::fprintf(stderr, "TTFT     %.1f ms\n",
-               static_cast<double>((*request.first_token - request.submitted).count()) / 1000);
+  std::fprintf(stderr, "prefill  %lld tokens, %.1f tokens/s%s", static_cast<long long>(request.prompt_tokens.count()),
+               per_second(request.prompt_tokens.count(), prefill_us), line_end);
+  std::fprintf(stderr, "TTFT     %.1f ms%s", static_cast<double>((*request.first_token - request.submitted).count()) / 1000,
+               times.gaps_us.empty() ? "\n" : line_end);
   std::vector<int64_t> gaps = times.gaps_us;
   if (gaps.empty()) return;
   std::sort(gaps.begin(), gaps.end());
   int64_t decode_us = 0;
   for (int64_t gap : gaps) decode_us += gap;
-  std::fprintf(stderr, "decode   %lld tokens, %.1f tokens/s\n", static_cast<long long>(request.output_tokens.count()),
-               per_second(static_cast<int64_t>(gaps.size()), decode_us));
+  std::fprintf(stderr, "decode   %lld tokens, %.1f tokens/s%s", static_cast<long long>(request.output_tokens.count()),
+               per_second(static_cast<int64_t>(gaps.size()), decode_us), line_end);
   std::fprintf(stderr, "ITL      p50 %.1f ms, p99 %.1f ms\n", percentile_ms(gaps, 0.50), percentile_ms(gaps, 0.99));
 }
 

@@ -19,7 +19,7 @@ namespace takt::apps {
 struct SamplingOptions {
   contract::Sampling sampling;
   std::optional<uint64_t> seed;  // drawn when absent
-  int64_t output_tokens_max = 1024;
+  int64_t output_tokens_max = 512;
   std::vector<std::string> stop;
 };
 
@@ -38,8 +38,13 @@ struct AnswerTimes {
 AnswerTimes stream_answer(Session& session, const server::TextServices& text, std::vector<contract::TokenId> prompt,
                           const SamplingOptions& options);
 
-// Load, prefill and decode told apart, on stderr.
-void print_times(const Session& session, const AnswerTimes& times);
+// Load, prefill and decode told apart, on stderr: a block, or (brief) one line without the load.
+void print_times(const Session& session, const AnswerTimes& times, bool is_brief);
+
+// What the words of the timing block mean, for the help of commands that print it.
+inline constexpr const char* kTimesHelp =
+    "Timing: TTFT is the time from the request to the first token, ITL (inter-token latency) the time between tokens:\n"
+    "half of the gaps are shorter than p50, 99 of 100 shorter than p99.";
 
 // Whether Ctrl-C ended the last answer.
 bool was_interrupted();

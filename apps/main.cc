@@ -45,6 +45,11 @@ void check_command(CLI::App& app, const std::string& command) {
 int main(int argc, char** argv) {
   CLI::App app("Takt: an inference server for large language models that treats prefill and decode as two jobs");
   app.name("takt");
+  app.footer(
+      "Examples:\n"
+      "  takt run smollm2-135m \"Write a haiku about rain\"\n"
+      "  takt serve model.gguf --port 8080\n"
+      "  takt run --help");
   app.require_subcommand(1);
   app.set_version_flag("--version", TAKT_VERSION);
   takt::apps::add_run_command(app);

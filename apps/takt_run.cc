@@ -55,7 +55,7 @@ void run(const RunOptions& options) {
   if (times.finish == contract::FinishReason::error) fail(times.error);
   std::printf("\n");
   std::fflush(stdout);
-  if (!options.is_quiet) print_times(session, times);
+  if (!options.is_quiet) print_times(session, times, false);
   if (was_interrupted()) throw CLI::RuntimeError(kInterruptedExit);
 }
 
@@ -69,11 +69,11 @@ void chat(const RunOptions& options) {
   if (!options.system.empty()) messages.push_back(message("system", options.system));
   const bool is_terminal = isatty(STDIN_FILENO) != 0;
   if (is_terminal)
-    std::fprintf(stderr, "%s, loaded in %.2f s. Empty line or Ctrl-D: end; Ctrl-C: stop an answer.\n",
+    std::fprintf(stderr, "%s, loaded in %.2f s. Ctrl-C stops an answer, Ctrl-D ends.\n",
                  session.model().shape.name.c_str(), session.load_seconds());
   for (std::string line;;) {
     if (is_terminal) std::fprintf(stderr, "> ");
-    if (!std::getline(std::cin, line) || (is_terminal && line.empty())) return;
+    if (!std::getline(std::cin, line)) return;
     if (line.empty()) continue;
     messages.push_back(message("user", line));
     const AnswerTimes times = stream_answer(session, text.services, encode_chat(text, messages), options.sampling);
@@ -81,7 +81,7 @@ void chat(const RunOptions& options) {
     std::printf("\n");
     std::fflush(stdout);
     messages.push_back(message("assistant", times.text));
-    if (!options.is_quiet) print_times(session, times);
+    if (!options.is_quiet) print_times(session, times, true);
   }
 }
 
@@ -104,7 +104,7 @@ void add_run_command(CLI::App& app) {
   add_flag(*command, "--raw", options->is_raw, "plain completion, without the chat template");
   command->footer(
       "Examples:\n  takt run smollm2-135m \"Write a haiku about rain\"\n  takt run model.gguf --raw \"Once upon a "
-      "time\" -n 64 --temperature 0");
+      "time\" -n 64 --temperature 0\n" + std::string(kTimesHelp));
   command->callback([options] { run(*options); });
 }
 

@@ -1,7 +1,6 @@
 // `takt serve`: the HTTP server.
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 
 #include "app_options.h"
 #include "base/log.h"
@@ -51,7 +50,7 @@ void serve(const ServeOptions& options) {
   Session session(options.session);
   const TextModel text = load_text_model(session);
   server::ServedModel served;
-  served.name = options.alias.empty() ? std::filesystem::path(session.file()->path()).stem().string() : options.alias;
+  served.name = options.alias.empty() ? session.model().shape.name : options.alias;
   served.shape = session.model().shape;
   served.context_tokens = session.capacity().context_tokens;
   served.port = &session.world();
@@ -82,7 +81,7 @@ void add_serve_command(CLI::App& app) {
   auto options = std::make_shared<ServeOptions>();
   add_session_options(*command, options->session);
   add_option(*command, "--host", options->server.host, "address to listen on");
-  add_option(*command, "--port", options->server.port, "port to listen on; 0: any free one");
+  add_option(*command, "--port", options->server.port, "port to listen on; 0: any free one")->check(CLI::Range(0, 65535));
   add_option(*command, "--alias", options->alias, "the model's name in /v1/models and replies; empty: the file's");
   add_option(*command, "--rows-max", options->session.rows_max, "requests running at once; others wait")
       ->check(CLI::Range(1, 1024));

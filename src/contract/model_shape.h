@@ -9,7 +9,7 @@
 namespace takt::contract {
 
 struct ModelShape {
-  std::string name;          // general.name, or the file's stem
+  std::string name;          // the file's, without folder and ending: what people call it
   std::string architecture;  // "llama", "qwen2", "gemma3"
   uint32_t layer_count = 0;
   uint32_t embedding_length = 0;

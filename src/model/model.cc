@@ -27,9 +27,7 @@ void add_matrix_sizes(const gguf::File& file, contract::ModelShape& shape) {
 contract::ModelShape model_shape(const gguf::File& file, const NetworkSpec& spec,
                                  const kernels::KernelSet& kernel_set) {
   contract::ModelShape shape;
-  const std::string stem = file.path().empty() ? spec.architecture : std::filesystem::path(file.path()).stem().string();
-  shape.name = stem;
-  if (auto name = file.string("general.name"); name.ok() && !name->empty()) shape.name = std::string(*name);
+  shape.name = file.path().empty() ? spec.architecture : std::filesystem::path(file.path()).stem().string();
   shape.architecture = spec.architecture;
   shape.layer_count = spec.layer_count;
   shape.embedding_length = spec.embedding_length;
