@@ -14,6 +14,15 @@ struct Avx2 {
   static constexpr int kLanes = 8;
   // Register tiles for sixteen registers. Prefill, Zen 5, one core, Q4_0 / Q4_K / Q6_K in GOP/s: 3 × 2 247 / 236 / 250; 4 × 1
   // 216 / 212 / 235; 6 × 1 223 / 213 / 212; 2 × 2 207 / 209 / 247.
+#ifdef TAKT_SMALL_TILES  // sanitizers multiply the code of a tile, and the results do not depend on its size
+  static constexpr int kDecodeTileRows = 2;
+  static constexpr int kPrefillTileRows = 2;
+  static constexpr int kPrefillTileColumns = 1;
+  static constexpr int kFloatTileVectors = 4;
+  static constexpr int kScoreTileRows = 2;
+  static constexpr int kValueTileRows = 2;
+  static constexpr int kValueTileVectors = 2;
+#else
   static constexpr int kDecodeTileRows = 4;
   static constexpr int kPrefillTileRows = 3;
   static constexpr int kPrefillTileColumns = 2;
@@ -21,6 +30,7 @@ struct Avx2 {
   static constexpr int kScoreTileRows = 3;
   static constexpr int kValueTileRows = 3;
   static constexpr int kValueTileVectors = 4;
+#endif
   using F = __m256;
   using I = __m256i;
   using U = __m256i;

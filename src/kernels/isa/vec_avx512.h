@@ -13,6 +13,15 @@ namespace takt::kernels {
 struct Avx512 {
   static constexpr int kLanes = 16;
   // Register tiles. Thirty-two registers: a tile of dots and a tile of sums, or one tile of sums, and a few operands.
+#ifdef TAKT_SMALL_TILES  // sanitizers multiply the code of a tile, and the results do not depend on its size
+  static constexpr int kDecodeTileRows = 2;
+  static constexpr int kPrefillTileRows = 2;
+  static constexpr int kPrefillTileColumns = 2;
+  static constexpr int kFloatTileVectors = 4;
+  static constexpr int kScoreTileRows = 2;
+  static constexpr int kValueTileRows = 2;
+  static constexpr int kValueTileVectors = 2;
+#else
   static constexpr int kDecodeTileRows = 8;
   static constexpr int kPrefillTileRows = 6;
   static constexpr int kPrefillTileColumns = 2;
@@ -20,6 +29,7 @@ struct Avx512 {
   static constexpr int kScoreTileRows = 8;
   static constexpr int kValueTileRows = 4;
   static constexpr int kValueTileVectors = 4;
+#endif
   using F = __m512;
   using I = __m512i;
   using U = __m512i;

@@ -154,27 +154,36 @@ TAKT_INLINE void fetch_share(const QuantisedOperands& operands, int64_t tile, in
     __builtin_prefetch(operands.next + at, 0, 2);
 }
 
-// All rows × the kColumns column vectors from `column` on, which begin at `lane` of the first unpacked panel.
+// Rows [row, row + kRows) × the kColumns column vectors from `column` on, which begin at `lane` of the first unpacked panel.
+template <class Isa, class Layout, int kRows, int kColumns>
+void run_prefill_tile(const QuantisedOperands& operands, const uint8_t* panels, int lane, int64_t row, int64_t column) {
+  PrefillTile<Isa, Layout, kRows, kColumns> tile{
+      operands.activations + row * operands.row_bytes, operands.row_bytes, operands.k, panels, lane, {}};
+  tile.run();
+  unroll<kRows>([&](auto r) TAKT_INLINE_LAMBDA {
+    unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA {
+      const int64_t first = column + c.value * Isa::kLanes;
+      store_columns<Isa>(operands.out + (row + r.value) * operands.out_stride + first, tile.sums[r.value][c.value],
+                         operands.n - first);
+    });
+  });
+}
+
+// All rows × those columns, in tiles of nearly equal height: from 26 rows on (fewer come here only in tests) that is the full
+// height or one less, so that only these two and single rows need code.
 template <class Isa, class Layout, int kColumns>
 void run_prefill_columns(const QuantisedOperands& operands, const uint8_t* panels, int lane, int64_t column) {
-  // Tiles of nearly equal height: 8 rows are better as 4 + 4 than as 6 + 2.
-  const int64_t tile_count = (operands.m + Isa::kPrefillTileRows - 1) / Isa::kPrefillTileRows;
+  constexpr int kFull = Isa::kPrefillTileRows, kLess = kFull > 1 ? kFull - 1 : 1;
+  const int64_t tile_count = (operands.m + kFull - 1) / kFull;
   for (int64_t t = 0; t < tile_count; ++t) {
-    const int64_t row = operands.m * t / tile_count, rows_end = operands.m * (t + 1) / tile_count;
+    const int64_t row = operands.m * t / tile_count, end = operands.m * (t + 1) / tile_count;
     fetch_share(operands, t, tile_count);
-    dispatch_count<Isa::kPrefillTileRows>(rows_end - row, [&](auto rows) TAKT_INLINE_LAMBDA {
-      constexpr int kRows = decltype(rows)::value;
-      PrefillTile<Isa, Layout, kRows, kColumns> tile{
-          operands.activations + row * operands.row_bytes, operands.row_bytes, operands.k, panels, lane, {}};
-      tile.run();
-      unroll<kRows>([&](auto r) TAKT_INLINE_LAMBDA {
-        unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA {
-          const int64_t first = column + c.value * Isa::kLanes;
-          store_columns<Isa>(operands.out + (row + r.value) * operands.out_stride + first, tile.sums[r.value][c.value],
-                             operands.n - first);
-        });
-      });
-    });
+    if (end - row == kFull)
+      run_prefill_tile<Isa, Layout, kFull, kColumns>(operands, panels, lane, row, column);
+    else if (end - row == kLess)
+      run_prefill_tile<Isa, Layout, kLess, kColumns>(operands, panels, lane, row, column);
+    else
+      for (int64_t r = row; r < end; ++r) run_prefill_tile<Isa, Layout, 1, kColumns>(operands, panels, lane, r, column);
   }
 }
 
@@ -217,22 +226,25 @@ void prefill_quantised(const PackedMatrix& weights, const std::byte* activations
   }
 }
 
+// Columns of panels [panel, end), rows from `row` on, as many tiles of kRows as fit. Returns the first row left.
+template <class Isa, base::WeightFormat kFormat, int kRows, int kColumns>
+int64_t prefill_float_tiles(const FloatOperands& operands, int64_t row, int64_t m, int64_t panel, int64_t end) {
+  for (; row + kRows <= m; row += kRows) run_float_columns<Isa, kFormat, kRows, kColumns>(operands, row, panel, end);
+  return row;
+}
+
 template <class Isa, base::WeightFormat kFormat>
 void prefill_float(const PackedMatrix& weights, const std::byte* activations, int64_t m, int64_t panel_begin,
                    int64_t panel_end, float* out, int64_t out_stride, std::byte*) {
-  constexpr int kColumns = Isa::kFloatTileVectors > 1 ? 2 : 1, kTileRows = Isa::kFloatTileVectors / kColumns;
+  constexpr int kColumns = Isa::kFloatTileVectors > 1 ? 2 : 1, kFull = Isa::kFloatTileVectors / kColumns;
+  constexpr int kThird = kFull >= 6 ? kFull / 3 : 1;
   const FloatOperands operands{weights, reinterpret_cast<const float*>(activations),
-                               static_cast<int64_t>(activation_row_bytes(ActivationKind::f32, weights.k)) / 4, out,
-                               out_stride};
+                               static_cast<int64_t>(activation_row_bytes(ActivationKind::f32, weights.k)) / 4, out, out_stride};
   for (int64_t panel = panel_begin; panel < panel_end; panel += kColumns) {
     const int64_t end = panel_end - panel < kColumns ? panel_end : panel + kColumns;
-    const int64_t tile_count = (m + kTileRows - 1) / kTileRows;
-    for (int64_t t = 0; t < tile_count; ++t) {
-      const int64_t row = m * t / tile_count;
-      dispatch_count<kTileRows>(m * (t + 1) / tile_count - row, [&](auto rows) TAKT_INLINE_LAMBDA {
-        run_float_columns<Isa, kFormat, decltype(rows)::value, kColumns>(operands, row, panel, end);
-      });
-    }
+    int64_t row = prefill_float_tiles<Isa, kFormat, kFull, kColumns>(operands, 0, m, panel, end);
+    row = prefill_float_tiles<Isa, kFormat, kThird, kColumns>(operands, row, m, panel, end);
+    prefill_float_tiles<Isa, kFormat, 1, kColumns>(operands, row, m, panel, end);
   }
 }
 
