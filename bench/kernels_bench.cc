@@ -66,7 +66,7 @@ double int8_ceiling(base::ThreadPool& pool) {
   if (select_kernel_set("avx512") == nullptr) return 0;
   constexpr int64_t kCount = 2'000'000;
   double best = 1e30;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 24; ++i) {
     const double begin = seconds_now();
     pool.each(pool.thread_count(), [&](int64_t, int) { dot_loop(kCount); });
     best = std::min(best, seconds_now() - begin);
