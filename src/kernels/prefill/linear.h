@@ -239,7 +239,8 @@ void prefill_float(const PackedMatrix& weights, const std::byte* activations, in
   constexpr int kColumns = Isa::kFloatTileVectors > 1 ? 2 : 1, kFull = Isa::kFloatTileVectors / kColumns;
   constexpr int kThird = kFull >= 6 ? kFull / 3 : 1;
   const FloatOperands operands{weights, reinterpret_cast<const float*>(activations),
-                               static_cast<int64_t>(activation_row_bytes(ActivationKind::f32, weights.k)) / 4, out, out_stride};
+                               static_cast<int64_t>(activation_row_bytes(ActivationKind::f32, weights.k)) / 4, out,
+                               out_stride};
   for (int64_t panel = panel_begin; panel < panel_end; panel += kColumns) {
     const int64_t end = panel_end - panel < kColumns ? panel_end : panel + kColumns;
     int64_t row = prefill_float_tiles<Isa, kFormat, kFull, kColumns>(operands, 0, m, panel, end);
