@@ -164,7 +164,8 @@ void print_times(const Session& session, const AnswerTimes& times, bool is_brief
   const int64_t prefill_us = (*request.first_token - *request.first_scheduled).count();
   std::fprintf(stderr, "prefill  %lld tokens, %.1f tokens/s%s", static_cast<long long>(request.prompt_tokens.count()),
                per_second(request.prompt_tokens.count(), prefill_us), line_end);
-  std::fprintf(stderr, "TTFT     %.1f ms%s", static_cast<double>((*request.first_token - request.submitted).count()) / 1000,
+  std::fprintf(stderr, "TTFT     %.1f ms%s",
+               static_cast<double>((*request.first_token - request.submitted).count()) / 1000,
                times.gaps_us.empty() ? "\n" : line_end);
   std::vector<int64_t> gaps = times.gaps_us;
   if (gaps.empty()) return;

@@ -61,7 +61,8 @@ void add_session_options(CLI::App& app, SessionOptions& options) {
 std::shared_ptr<const gguf::File> open_model_file(const std::string& model) {
   auto file = gguf::File::open(resolve_model(model));
   if (!file && file.error().code == base::ErrorCode::not_found)
-    fail(file.error().message + " (expected a GGUF file, or the name of a model that `./x model get NAME` has fetched)");
+    fail(file.error().message +
+         " (expected a GGUF file, or the name of a model that `./x model get NAME` has fetched)");
   if (!file) fail(file.error());
   return std::move(file).value();
 }

@@ -104,7 +104,8 @@ void add_run_command(CLI::App& app) {
   add_flag(*command, "--raw", options->is_raw, "plain completion, without the chat template");
   command->footer(
       "Examples:\n  takt run smollm2-135m \"Write a haiku about rain\"\n  takt run model.gguf --raw \"Once upon a "
-      "time\" -n 64 --temperature 0\n" + std::string(kTimesHelp));
+      "time\" -n 64 --temperature 0\n" +
+      std::string(kTimesHelp));
   command->callback([options] { run(*options); });
 }
 

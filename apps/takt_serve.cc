@@ -81,7 +81,8 @@ void add_serve_command(CLI::App& app) {
   auto options = std::make_shared<ServeOptions>();
   add_session_options(*command, options->session);
   add_option(*command, "--host", options->server.host, "address to listen on");
-  add_option(*command, "--port", options->server.port, "port to listen on; 0: any free one")->check(CLI::Range(0, 65535));
+  add_option(*command, "--port", options->server.port, "port to listen on; 0: any free one")
+      ->check(CLI::Range(0, 65535));
   add_option(*command, "--alias", options->alias, "the model's name in /v1/models and replies; empty: the file's");
   add_option(*command, "--rows-max", options->session.rows_max, "requests running at once; others wait")
       ->check(CLI::Range(1, 1024));
