@@ -40,7 +40,7 @@ function(takt_test name)
     set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n?)+$"
                          ${properties})
   else()
-    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
                          TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 120 PROPERTIES ${properties})
   endif()
 endfunction()

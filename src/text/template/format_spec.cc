@@ -182,9 +182,11 @@ Text lay_out_text(const FormatSpec& spec, const Text& text) {
 std::string integer_digits(const FormatSpec& spec, int64_t value) {
   const uint64_t base = spec.type == 'b' ? 2 : spec.type == 'o' ? 8 : spec.type == 'x' || spec.type == 'X' ? 16 : 10;
   uint64_t rest = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  // A variable, since GCC 12's bounds sanitizer indexes a choice between two literals wrongly.
+  const std::string_view symbols = spec.type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
   std::string digits;
   do {
-    digits.insert(digits.begin(), (spec.type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef")[rest % base]);
+    digits.insert(digits.begin(), symbols[rest % base]);
     rest /= base;
   } while (rest != 0);
   if (spec.grouping != '\0') insert_groups(digits, digits.size(), spec.grouping, base == 10 ? 3 : 4);
