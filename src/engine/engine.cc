@@ -140,7 +140,6 @@ void Engine::take_logits(const WantedLogits& wanted, std::span<float> logits) {
   contract::TokenOutput token;
   const size_t output_index = sequence.output_tokens();
   const bool is_forced = output_index < sequence.spec.forced_tokens.size();
-  if (sequence.spec.top_logprobs) token = log_probabilities(logits, -1, *sequence.spec.top_logprobs);
   std::vector<float> raw;
   if (sequence.spec.top_logprobs) raw.assign(logits.begin(), logits.end());
   allowed_.clear();
@@ -152,7 +151,7 @@ void Engine::take_logits(const WantedLogits& wanted, std::span<float> logits) {
                                     : sampler_.sample(sequence.spec.sampling, sequence.tokens, next, logits, allowed_);
   if (!sampled.is_valid) return finish_row(wanted, contract::FinishReason::error, {}, "every token is banned");
   token.id = sampled.token;
-  if (sequence.spec.top_logprobs) token.logprob = log_probabilities(raw, sampled.token, 0).logprob;
+  if (sequence.spec.top_logprobs) token = log_probabilities(raw, sampled.token, *sequence.spec.top_logprobs);
   accept_token(wanted, std::move(token));
 }
 
