@@ -115,12 +115,14 @@ def pip_command():
 
 
 def folder_bytes(folder):
+    """The bytes of the files below, while pip adds and removes files and whole folders there."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:
-            pass  # pip moved it meanwhile
+    for parent, _, names in os.walk(folder):  # walks on where a folder has vanished, unlike Path.rglob
+        for name in names:
+            try:
+                total += os.stat(os.path.join(parent, name)).st_size
+            except FileNotFoundError:
+                pass
     return total
 
 
