@@ -51,8 +51,8 @@ void add_session_options(CLI::App& app, SessionOptions& options) {
   add_option(app, "--chunk-tokens", options.chunk_tokens, "prompt tokens evaluated in one step at most")
       ->check(CLI::Range(1, 1 << 16));
   add_option(app, "--chunk-tokens-beside-decode", options.chunk_tokens_beside_decode,
-             "the same in a step that also decodes")
-      ->check(CLI::Range(1, 1 << 16));
+             "the same in a step that also decodes; 0: as many as keep the limits of the decoding requests (--slo)")
+      ->check(CLI::Range(0, 1 << 16));
   add_option(app, "--kv-tokens", options.kv_tokens,
              "KV memory in tokens, for all requests together; 0: chosen from the free memory")
       ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 29));
@@ -85,13 +85,13 @@ Session::Session(const SessionOptions& options) {
   auto engine = engine::Engine::create(model_, *pool_, {capacity_.page_count, rows});
   if (!engine) fail(engine.error());
   engine_ = std::move(engine).value();
-  auto scheduler = scheduler::make_scheduler(capacity_);
+  auto scheduler = scheduler::make_scheduler(capacity_, options.policy);
   if (!scheduler) fail(scheduler.error());
   scheduler_ = std::move(scheduler).value();
   if (!options.record.empty()) {
     record_stream_.open(options.record, std::ios::binary | std::ios::trunc);
     if (!record_stream_) fail("--record " + options.record + ": cannot be written");
-    recorder_ = std::make_unique<worlds::RecordingScheduler>(*scheduler_, capacity_, record_stream_);
+    recorder_ = std::make_unique<worlds::RecordingScheduler>(*scheduler_, capacity_, options.policy, record_stream_);
   }
   world_ = std::make_unique<worlds::RealWorld>(recorder_ ? *recorder_ : *scheduler_, *engine_);
   load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

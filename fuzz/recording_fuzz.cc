@@ -9,9 +9,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace takt;
   std::istringstream in(std::string(reinterpret_cast<const char*>(data), size));
-  const auto report = worlds::replay(in, [](const contract::Capacity& capacity) {
+  const auto report = worlds::replay(in, [](const contract::Capacity& capacity, const contract::ServicePolicy& policy) {
     // Memory is the operator's choice; here it would only slow the search down.
-    if (capacity.page_count <= 4096) return scheduler::make_scheduler(capacity);
+    if (capacity.page_count <= 4096) return scheduler::make_scheduler(capacity, policy);
     return base::Result<std::unique_ptr<contract::SchedulerPort>>(
         base::Error{base::ErrorCode::invalid_argument, "too many pages for a fuzz run"});
   });

@@ -32,8 +32,9 @@ struct Capacity {
   uint32_t waiting_requests_max = 512;
   base::Tokens waiting_tokens_max{1 << 20};
   uint32_t step_tokens_max = 512;  // tokens evaluated in one step at most
-  // Prompt tokens in a step that also has decode rows (a fixed chunk; a closed loop replaces it later).
-  uint32_t chunk_tokens_beside_decode = 128;
+  // Prompt tokens in a step that also has decode rows; 0: as many as keep the decode rows inside their limits, by what
+  // steps were measured to take.
+  uint32_t chunk_tokens_beside_decode = 0;
 };
 
 }  // namespace takt::contract

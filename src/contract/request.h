@@ -23,6 +23,8 @@ struct Request {
   // Output tokens at most; 0 evaluates the prompt only. Admission caps it so that prompt + output fits the context.
   base::Tokens output_tokens_max;
   ServiceClass service_class = ServiceClass::interactive;
+  // Who asks (an API key): requests of different tenants share no cached pages, and get fair turns. 0: keys are not in use.
+  uint64_t tenant = 0;
 
   base::Tokens prompt_tokens() const { return base::Tokens(static_cast<int64_t>(prompt->size())); }
 };

@@ -1,6 +1,7 @@
 // The scheduler as the worlds see it. Pure: time is an argument, and the same calls give the same answers (see tests/replay).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "contract/request.h"
+#include "contract/service_policy.h"
 #include "contract/step_plan.h"
 
 namespace takt::contract {
@@ -18,6 +20,30 @@ struct Admission {
       base::ErrorCode::queue_full;  // when refused: exceed_context_size, queue_full, invalid_argument
   std::string reason;               // when refused: one sentence with the numbers
   base::Tokens output_tokens_max;   // when accepted: the limit that holds (the engine must be told this one)
+  base::Micros due;                 // when accepted: its place in the order of requests, the earlier the better
+  // From now, when steps have been measured: to the first token, and to the last one if the answer takes its whole limit.
+  std::optional<base::Micros> predicted_ttft;
+  std::optional<base::Micros> predicted_finish;
+  base::Micros retry_after;  // when refused for being late or the queue being full: worth trying again then; 0: unknown
+};
+
+// What became of the promises to one service class, counted since the start.
+struct ClassAttainment {
+  uint64_t first_tokens = 0;
+  uint64_t first_tokens_late = 0;  // after the class's ttft_max
+  uint64_t gaps = 0;
+  uint64_t gaps_late = 0;  // longer than the class's itl_max
+};
+
+// The last step that took longer than the bound that was printed for it.
+struct BoundViolation {
+  uint64_t step = 0;
+  base::Micros at;
+  base::Micros bound;
+  base::Micros predicted;
+  base::Micros actual;
+  uint32_t prefill_tokens = 0;
+  uint32_t decode_rows = 0;
 };
 
 // What is going on, as numbers. Read-only; cheap.
@@ -32,6 +58,14 @@ struct Bounds {
   // From measured step times; zero until there are some.
   base::Micros gap_max;          // the longest gap a decoding request can see now
   base::Micros prompt_wait_max;  // the longest wait of the prompt now at the end of the queue
+  // The closed loop: what the last step with both phases was allowed to take, what it evaluated of prompts, and how much
+  // longer than expected a step may come out (thousandths: 1100 is 10 %).
+  base::Micros step_us_target;
+  uint32_t chunk_tokens = 0;
+  uint32_t margin_thousandths = 0;
+  uint64_t bound_violations = 0;
+  std::optional<BoundViolation> last_violation;
+  std::array<ClassAttainment, kServiceClassCount> attainment;
 };
 
 class SchedulerPort {

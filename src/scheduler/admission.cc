@@ -30,8 +30,7 @@ base::Status check(const contract::Capacity& capacity) {
   };
   for (const Field& field : {Field{"page_count", capacity.page_count}, Field{"page_tokens", capacity.page_tokens},
                              Field{"context_tokens", capacity.context_tokens}, Field{"rows_max", capacity.rows_max},
-                             Field{"step_tokens_max", capacity.step_tokens_max},
-                             Field{"chunk_tokens_beside_decode", capacity.chunk_tokens_beside_decode}}) {
+                             Field{"step_tokens_max", capacity.step_tokens_max}}) {
     if (field.value == 0 || field.value > kLimit) {
       return invalid(field.name + (" is " + number(field.value)) + ", not between 1 and " + number(kLimit));
     }
@@ -40,6 +39,31 @@ base::Status check(const contract::Capacity& capacity) {
     return invalid("step_tokens_max (" + number(capacity.step_tokens_max) + ") is less than rows_max (" +
                    number(capacity.rows_max) + "): every decoding request needs a token in a step");
   }
+  return {};
+}
+
+base::Status check(const contract::ServicePolicy& policy, const contract::Capacity& capacity) {
+  const auto invalid = [](std::string message) {
+    return base::Error{base::ErrorCode::invalid_argument, std::move(message)};
+  };
+  // An hour: longer limits are none, and sums of a few stay far inside 64 bits.
+  constexpr int64_t kLimitUs = 3'600'000'000;
+  const auto is_limit = [](base::Micros value) { return value.count() > 0 && value.count() <= kLimitUs; };
+  uint64_t rows_reserved = 0;
+  for (contract::ServiceClass service_class : contract::kServiceClasses) {
+    const contract::ClassLimits& limits = policy.of(service_class);
+    for (const auto& limit : {limits.ttft_max, limits.itl_max}) {
+      if (limit && !is_limit(*limit))
+        return invalid("a limit of class " + std::string(name(service_class)) + " is " + number(limit->count()) +
+                       " us, not between 1 and " + number(kLimitUs));
+    }
+    rows_reserved += limits.decode_rows_reserved;
+  }
+  if (!is_limit(policy.step_us_max))
+    return invalid("step_us_max is " + number(policy.step_us_max.count()) + ", not between 1 and " + number(kLimitUs));
+  if (rows_reserved >= capacity.rows_max && rows_reserved > 0)
+    return invalid(number(static_cast<int64_t>(rows_reserved)) + " decode rows are reserved, but only " +
+                   number(capacity.rows_max) + " exist (rows_max): at least one must be left for everybody");
   return {};
 }
 
@@ -78,6 +102,20 @@ contract::Admission decide_admission(const contract::Request& request, const con
   admission.is_accepted = true;
   admission.output_tokens_max = base::Tokens(std::min(outputs_asked, outputs_left));
   return admission;
+}
+
+void refuse_if_late(const contract::ServicePolicy& policy, contract::ServiceClass service_class,
+                    contract::Admission& admission) {
+  const auto& limit = policy.of(service_class).ttft_max;
+  if (policy.late_admission != contract::LateAdmission::refuse || !limit || !admission.predicted_ttft ||
+      *admission.predicted_ttft <= *limit)
+    return;
+  admission.is_accepted = false;
+  admission.refusal = base::ErrorCode::queue_full;
+  admission.retry_after = *admission.predicted_ttft - *limit;
+  admission.reason = "the first token is expected after " + number(admission.predicted_ttft->count() / 1000) +
+                     " ms, the limit of class " + std::string(name(service_class)) + " is " +
+                     number(limit->count() / 1000) + " ms";
 }
 
 }  // namespace takt::scheduler

@@ -8,11 +8,13 @@
 #include "contract/model_shape.h"
 #include "contract/request.h"
 #include "contract/scheduler_port.h"
+#include "contract/service_policy.h"
 
 namespace takt::scheduler {
 
 // Errors: invalid_argument, naming the field.
 base::Status check(const contract::Capacity& capacity);
+base::Status check(const contract::ServicePolicy& policy, const contract::Capacity& capacity);
 
 // Positions that one request may use: the context, or the whole page pool where that is smaller.
 int64_t context_tokens(const contract::Capacity& capacity);
@@ -23,5 +25,9 @@ int64_t context_tokens(const contract::Capacity& capacity);
 //   queue_full           waiting_requests_max or waiting_tokens_max would be exceeded (but any prompt may wait alone)
 contract::Admission decide_admission(const contract::Request& request, const contract::Capacity& capacity,
                                      uint32_t waiting_requests, base::Tokens waiting_tokens);
+
+// With LateAdmission::refuse: turns the admission of a request that is predicted to miss its class's ttft_max into a refusal.
+void refuse_if_late(const contract::ServicePolicy& policy, contract::ServiceClass service_class,
+                    contract::Admission& admission);
 
 }  // namespace takt::scheduler

@@ -86,8 +86,7 @@ TEST(Admission, ChecksTheCapacity) {
   EXPECT_TRUE(check(small_capacity()).ok());
   for (uint32_t contract::Capacity::*field :
        {&contract::Capacity::page_count, &contract::Capacity::page_tokens, &contract::Capacity::context_tokens,
-        &contract::Capacity::rows_max, &contract::Capacity::step_tokens_max,
-        &contract::Capacity::chunk_tokens_beside_decode}) {
+        &contract::Capacity::rows_max, &contract::Capacity::step_tokens_max}) {
     contract::Capacity capacity = small_capacity();
     capacity.*field = 0;
     EXPECT_FALSE(check(capacity).ok());
@@ -97,6 +96,46 @@ TEST(Admission, ChecksTheCapacity) {
   contract::Capacity capacity = small_capacity();
   capacity.step_tokens_max = 3;
   EXPECT_FALSE(check(capacity).ok()) << "fewer tokens a step than rows";
+}
+
+TEST(Admission, ChecksThePolicy) {
+  contract::Capacity capacity = small_capacity();
+  capacity.rows_max = 4;
+  contract::ServicePolicy policy;
+  EXPECT_TRUE(check(policy, capacity).ok());
+  policy.of(contract::ServiceClass::batch).itl_max = base::Micros(0);
+  const base::Status status = check(policy, capacity);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("batch"), std::string::npos);
+  policy = {};
+  policy.of(contract::ServiceClass::interactive).ttft_max = base::Micros(INT64_MAX);
+  EXPECT_FALSE(check(policy, capacity).ok());
+  policy = {};
+  policy.of(contract::ServiceClass::interactive).decode_rows_reserved = 3;
+  EXPECT_TRUE(check(policy, capacity).ok());
+  policy.of(contract::ServiceClass::batch).decode_rows_reserved = 1;
+  EXPECT_FALSE(check(policy, capacity).ok()) << "nothing is left for background";
+  policy = {};
+  policy.step_us_max = base::Micros(-1);
+  EXPECT_FALSE(check(policy, capacity).ok());
+}
+
+TEST(Admission, RefusesWhoWouldBeLateOnlyWhenAskedTo) {
+  contract::ServicePolicy policy;
+  policy.of(contract::ServiceClass::interactive).ttft_max = base::Micros(1'000'000);
+  contract::Admission admission;
+  admission.is_accepted = true;
+  admission.predicted_ttft = base::Micros(3'500'000);
+  refuse_if_late(policy, contract::ServiceClass::interactive, admission);
+  EXPECT_TRUE(admission.is_accepted) << "with the prediction in its answer";
+  policy.late_admission = contract::LateAdmission::refuse;
+  refuse_if_late(policy, contract::ServiceClass::batch, admission);
+  EXPECT_TRUE(admission.is_accepted) << "no limit";
+  refuse_if_late(policy, contract::ServiceClass::interactive, admission);
+  EXPECT_FALSE(admission.is_accepted);
+  EXPECT_EQ(admission.refusal, base::ErrorCode::queue_full);
+  EXPECT_EQ(admission.retry_after, base::Micros(2'500'000));
+  EXPECT_NE(admission.reason.find("3500 ms"), std::string::npos) << admission.reason;
 }
 
 }  // namespace

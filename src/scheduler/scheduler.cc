@@ -2,23 +2,30 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 #include <string>
 #include <utility>
 
 #include "scheduler/admission.h"
 #include "scheduler/decode/decode_rows.h"
 #include "scheduler/prefill/prefill_chunks.h"
+#include "scheduler/prefill/start_gate.h"
 
 namespace takt::scheduler {
 
-base::Result<std::unique_ptr<contract::SchedulerPort>> make_scheduler(const contract::Capacity& capacity) {
+base::Result<std::unique_ptr<contract::SchedulerPort>> make_scheduler(const contract::Capacity& capacity,
+                                                                      const contract::ServicePolicy& policy) {
   if (base::Status status = check(capacity); !status.ok()) return status.error();
-  return std::unique_ptr<contract::SchedulerPort>(std::make_unique<Scheduler>(capacity));
+  if (base::Status status = check(policy, capacity); !status.ok()) return status.error();
+  return std::unique_ptr<contract::SchedulerPort>(std::make_unique<Scheduler>(capacity, policy));
 }
 
-Scheduler::Scheduler(const contract::Capacity& capacity) : capacity_(capacity), residents_(capacity, queue_) {
-  assert(check(capacity).ok());
+Scheduler::Scheduler(const contract::Capacity& capacity, const contract::ServicePolicy& policy)
+    : capacity_(capacity), policy_(policy), residents_(capacity, queue_) {
+  assert(check(capacity).ok() && check(policy, capacity).ok());
+}
+
+Forecast Scheduler::forecast() const {
+  return Forecast(capacity_, policy_, estimator_, queue_, residents_, outputs_outstanding_);
 }
 
 contract::Admission Scheduler::submit(const contract::Request& request, base::Micros now) {
@@ -28,18 +35,45 @@ contract::Admission Scheduler::submit(const contract::Request& request, base::Mi
     admission.reason = "request " + std::to_string(request.id.value) + " is already here";
     return admission;
   }
-  const contract::Admission admission = decide_admission(request, capacity_, queue_.request_count(), queue_.tokens());
-  if (!admission.is_accepted) return admission;
-  Sequence& sequence = sequences_[request.id];
+  contract::Admission admission = decide_admission(request, capacity_, queue_.request_count(), queue_.tokens());
+  const Forecast forecast = this->forecast();
+  if (!admission.is_accepted) {
+    // By then half of what waits is evaluated, if nothing else comes.
+    if (admission.refusal == base::ErrorCode::queue_full)
+      admission.retry_after = forecast.time_for(base::Tokens(queue_.tokens().count() / 2));
+    return admission;
+  }
+  Sequence sequence;
   sequence.id = request.id;
-  sequence.rank = Rank{now + class_allowance(request.service_class), ++arrivals_};
+  sequence.submitted = now;
   sequence.service_class = request.service_class;
+  sequence.tenant = request.tenant;
   sequence.prompt = request.prompt;
   sequence.prompt_tokens = static_cast<uint32_t>(request.prompt->size());
   sequence.output_tokens_max = static_cast<uint32_t>(admission.output_tokens_max.count());
+  sequence.prefill_us = forecast.prefill_alone(sequence.prompt_tokens);
+  sequence.rank = Rank{ranking_.due(request, now, sequence.prefill_us), ++arrivals_};
+  sequence.is_in_backlog = true;
+  admission.due = sequence.rank.due;
+  if (forecast.is_ready()) {
+    sequence.predicted_ttft = admission.predicted_ttft = forecast.ttft(sequence);
+    admission.predicted_finish = *admission.predicted_ttft + forecast.decode(sequence);
+    refuse_if_late(policy_, sequence.service_class, admission);
+  }
+  if (!admission.is_accepted) {
+    leave_backlog(sequence);
+    return admission;
+  }
   outputs_outstanding_ += sequence.outputs_remaining();
-  queue_.add(sequence);
+  queue_.add(sequences_[request.id] = std::move(sequence));
   return admission;
+}
+
+// From its first start, or its end: a request that was preempted has had its turn.
+void Scheduler::leave_backlog(Sequence& sequence) {
+  if (!sequence.is_in_backlog) return;
+  sequence.is_in_backlog = false;
+  ranking_.forget(sequence.tenant, sequence.service_class, sequence.prefill_us);
 }
 
 void Scheduler::cancel(contract::RequestId id, base::Micros /*now*/) {
@@ -52,50 +86,111 @@ void Scheduler::cancel(contract::RequestId id, base::Micros /*now*/) {
   }
 }
 
-contract::StepPlan Scheduler::next(base::Micros /*now*/) {
+contract::StepPlan Scheduler::next(base::Micros now) {
   assert(rows_in_step_.empty() && "the previous step was not absorbed");
+  if (absorbed_) estimator_.learn_between(now - *absorbed_);
+  absorbed_.reset();
   contract::StepPlan plan;
-  plan_decode_rows(residents_, plan);
-  const uint32_t budget = prefill_budget(capacity_, static_cast<uint32_t>(plan.decode_rows.size()));
-  plan_prefill_chunks(queue_, residents_, budget, plan);
-  assert(plan.has_work() || sequences_.empty());  // whoever ranks first always finds room: see Residents
-  if (plan.has_work()) begin_step(plan);
+  const std::optional<contract::ServiceClass> first_class = first_class_with_work();
+  if (!first_class) return plan;
+  const StepBudget budget = plan_step(*first_class, now, plan);
+  assert(plan.has_work());  // whoever ranks first always finds room: see Residents
+  begin_step(plan, budget);
   return plan;
 }
 
-void Scheduler::begin_step(contract::StepPlan& plan) {
+// The best class that decodes, prefills or waits.
+std::optional<contract::ServiceClass> Scheduler::first_class_with_work() const {
+  std::optional<contract::ServiceClass> first;
+  const auto note = [&](contract::ServiceClass service_class) {
+    first = first ? std::min(*first, service_class) : service_class;
+  };
+  for (const Sequence* resident : residents_.all()) note(resident->service_class);
+  for (contract::ServiceClass service_class : contract::kServiceClasses)
+    if (!queue_.of(service_class).empty()) note(service_class);
+  return first;
+}
+
+// The rows of the best class that has work are in every step and set its time; prompts get what is left of it, in rank order;
+// then the decode rows of other classes.
+StepBudget Scheduler::plan_step(contract::ServiceClass first_class, base::Micros now, contract::StepPlan& plan) {
+  StepBudget budget(estimator_, capacity_);
+  // A fixed chunk is one beside all decode rows: none of them is left for later.
+  const bool is_chunk_fixed = capacity_.chunk_tokens_beside_decode > 0;
+  const DecodeTurns decode(residents_, is_chunk_fixed ? contract::ServiceClass::background : first_class, policy_, now);
+  const bool has_limit = decode.plan_required(residents_, budget, plan);
+  limit_step(first_class, has_limit, budget);
+  const StartGate gate(residents_, capacity_, policy_, estimator_);
+  PrefillTurns(queue_, residents_, gate, first_class, now).plan(budget, plan);
+  decode.plan_optional(residents_, budget, plan);
+  return budget;
+}
+
+// Where no row of the step has a limit, prompts of the best class may make it as long as is efficient. Those of a class behind
+// the rows that decode may not.
+void Scheduler::limit_step(contract::ServiceClass first_class, bool has_limit, StepBudget& budget) const {
+  if (has_limit) return;
+  const bool has_prompt = !queue_.of(first_class).empty() ||
+                          std::any_of(residents_.all().begin(), residents_.all().end(), [&](const Sequence* resident) {
+                            return resident->service_class == first_class && resident->stage == Stage::prefilling;
+                          });
+  if (budget.shape().decode_rows > 0 && has_prompt) {
+    budget.limit_to_efficient();
+  } else {
+    budget.limit_to(policy_.step_us_max);
+  }
+}
+
+void Scheduler::begin_step(contract::StepPlan& plan, const StepBudget& budget) {
   plan.step = ++step_;
-  preemptions_ += plan.preempted.size();
-  prefill_tokens_in_step_ = 0;
+  kept_.preemptions += plan.preempted.size();
+  shape_in_step_ = {};
   const auto enter = [&](contract::RequestId id, RowInStep row) {
     row.sequence = &sequences_.at(id);
     row.sequence->is_in_step = true;
+    leave_backlog(*row.sequence);
     rows_in_step_.push_back(row);
   };
   for (const contract::PrefillChunk& chunk : plan.prefill_chunks) {
-    prefill_tokens_in_step_ += chunk.end - chunk.begin;
+    shape_in_step_.add_prefill(chunk.begin, chunk.end, chunk.is_last);
     enter(chunk.request, {nullptr, contract::Phase::prefill, chunk.end, chunk.is_last});
   }
   for (const contract::DecodeRow& row : plan.decode_rows) {
+    shape_in_step_.add_decode(row.position);
     enter(row.request, {nullptr, contract::Phase::decode, row.position + 1, /*yields_tokens=*/true});
   }
+  bound_in_step_ = {};
+  if (!estimator_.is_ready()) return;
+  bound_in_step_ = estimator_.predict_high(shape_in_step_);
+  if (budget.step_us_max()) bound_in_step_ = std::max(bound_in_step_, *budget.step_us_max());
+  if (plan.prefill_chunks.empty() || plan.decode_rows.empty()) return;
+  kept_.step_us_target = budget.step_us_max().value_or(base::Micros(0));
+  kept_.chunk_tokens = shape_in_step_.prefill_tokens;
 }
 
-void Scheduler::absorb(const contract::StepResult& result, base::Micros /*now*/) {
+void Scheduler::absorb(const contract::StepResult& result, base::Micros now) {
   assert(result.step == step_ && result.rows.size() == rows_in_step_.size() && "not the result of the running step");
-  uint32_t decode_row_count = 0;
-  for (size_t i = 0; i < rows_in_step_.size(); ++i) {
-    if (rows_in_step_[i].phase == contract::Phase::decode) ++decode_row_count;
-    absorb_row(rows_in_step_[i], result.rows[i]);
-  }
+  note_step(result, now);
+  for (size_t i = 0; i < rows_in_step_.size(); ++i) absorb_row(rows_in_step_[i], result.rows[i], now);
   rows_in_step_.clear();
-  estimator_.learn(prefill_tokens_in_step_, decode_row_count, result.duration);
+  if (!sequences_.empty()) absorbed_ = now;
 }
 
-void Scheduler::absorb_row(const RowInStep& row, const contract::RowResult& result) {
+void Scheduler::note_step(const contract::StepResult& result, base::Micros now) {
+  if (bound_in_step_.count() > 0 && result.duration > bound_in_step_) {
+    ++kept_.bound_violations;
+    kept_.last_violation = contract::BoundViolation{
+        result.step,     now, bound_in_step_, estimator_.predict(shape_in_step_),
+        result.duration, shape_in_step_.prefill_tokens, shape_in_step_.decode_rows};
+  }
+  estimator_.learn(shape_in_step_, result.duration);
+}
+
+void Scheduler::absorb_row(const RowInStep& row, const contract::RowResult& result, base::Micros now) {
   Sequence& sequence = *row.sequence;
   assert(result.request == sequence.id && result.phase == row.phase);
   sequence.is_in_step = false;
+  if (result.tokens_accepted > 0) note_token(sequence, now);
   if (sequence.is_cancelled || result.finish != contract::FinishReason::none) {
     end(sequence);
     return;
@@ -113,8 +208,23 @@ void Scheduler::absorb_row(const RowInStep& row, const contract::RowResult& resu
   sequence.stage = Stage::decoding;
 }
 
+void Scheduler::note_token(Sequence& sequence, base::Micros now) {
+  contract::ClassAttainment& attainment = kept_.attainment[static_cast<size_t>(sequence.service_class)];
+  const contract::ClassLimits& limits = policy_.of(sequence.service_class);
+  if (sequence.tokens_produced == 0) {
+    const base::Micros ttft = now - sequence.submitted;
+    ++attainment.first_tokens;
+    if (limits.ttft_max && ttft > *limits.ttft_max) ++attainment.first_tokens_late;
+  } else {
+    ++attainment.gaps;
+    if (limits.itl_max && now - sequence.last_token > *limits.itl_max) ++attainment.gaps_late;
+  }
+  sequence.last_token = now;
+}
+
 void Scheduler::end(Sequence& sequence) {
   outputs_outstanding_ -= sequence.outputs_remaining();
+  leave_backlog(sequence);
   if (sequence.stage == Stage::waiting) {
     queue_.remove(sequence);
   } else {
@@ -125,7 +235,7 @@ void Scheduler::end(Sequence& sequence) {
 }
 
 contract::Bounds Scheduler::bounds() const {
-  contract::Bounds bounds;
+  contract::Bounds bounds = kept_;
   bounds.waiting_requests = queue_.request_count();
   bounds.waiting_tokens = queue_.tokens();
   for (const Sequence* resident : residents_.all()) {
@@ -138,32 +248,11 @@ contract::Bounds Scheduler::bounds() const {
   }
   bounds.pages_used = residents_.pages().used_count();
   bounds.pages_free = residents_.pages().free_count();
-  bounds.preemptions = preemptions_;
-  estimate(bounds);
+  bounds.margin_thousandths = static_cast<uint32_t>(estimator_.margin() * 1000);
+  const Forecast forecast = this->forecast();
+  bounds.gap_max = forecast.gap_max();
+  bounds.prompt_wait_max = forecast.prompt_wait_max();
   return bounds;
-}
-
-// Both bounds are in steps of the longest kind that the present load allows, times what such a step takes; they leave
-// out preemptions and requests yet to come.
-void Scheduler::estimate(contract::Bounds& bounds) const {
-  const int64_t prompt_tokens = bounds.waiting_tokens.count();
-  const uint32_t prompts = bounds.waiting_requests + bounds.prefilling_requests;
-  // Beside the last prompt to be evaluated, all others may decode.
-  const uint32_t others = bounds.decoding_requests + (prompts > 0 ? prompts - 1 : 0);
-  const uint32_t rows = std::min(others, prompts > 0 ? capacity_.rows_max - 1 : capacity_.rows_max);
-  const int64_t budget = prefill_budget(capacity_, rows);
-  const base::Micros step_us_max = estimator_.predict_max(static_cast<uint32_t>(std::min(prompt_tokens, budget)), rows);
-  // A decoding request gets a row in every step, so its longest gap is the longest step.
-  if (bounds.decoding_requests > 0) bounds.gap_max = step_us_max;
-  if (prompt_tokens == 0) return;
-  // While a prompt waits, each step evaluates a whole chunk of prompts or, where no row is free for them, one token for
-  // every row: so the steps until the last prompt is evaluated are at most the sum of both.
-  int64_t steps = (prompt_tokens + budget - 1) / budget;
-  if (bounds.waiting_requests + residents_.count() > capacity_.rows_max) {
-    steps += outputs_outstanding_ / capacity_.rows_max + 1;
-  }
-  const int64_t steps_max = std::numeric_limits<int64_t>::max() / std::max<int64_t>(step_us_max.count(), 1);
-  bounds.prompt_wait_max = base::Micros(std::min(steps, steps_max) * step_us_max.count());
 }
 
 }  // namespace takt::scheduler

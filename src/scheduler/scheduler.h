@@ -3,32 +3,38 @@
 //
 // A request waits (PrefillQueue), then is resident (Residents: it owns pages), first prefilling, then decoding, until
 // absorb() or cancel() ends it; a preemption takes it back to the queue with the tokens it has produced. Each step is
-// planned from both halves: decode rows first, then prefill chunks in what is left (decode/decode_rows.h,
-// prefill/prefill_chunks.h).
+// planned from both halves, class by class: decode rows first, then prefill chunks in what the limits of those rows leave of
+// the step's time (decode/decode_rows.h, prefill/prefill_chunks.h, step_budget.h, step_estimator.h).
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
 #include "contract/model_shape.h"
 #include "contract/scheduler_port.h"
+#include "contract/service_policy.h"
+#include "scheduler/forecast.h"
 #include "scheduler/pages/residents.h"
 #include "scheduler/prefill/prefill_queue.h"
+#include "scheduler/ranking.h"
 #include "scheduler/sequence.h"
+#include "scheduler/step_budget.h"
 #include "scheduler/step_estimator.h"
 
 namespace takt::scheduler {
 
-// Errors: invalid_argument for a capacity that cannot work, naming the field.
-base::Result<std::unique_ptr<contract::SchedulerPort>> make_scheduler(const contract::Capacity& capacity);
+// Errors: invalid_argument for a capacity or a policy that cannot work, naming the field.
+base::Result<std::unique_ptr<contract::SchedulerPort>> make_scheduler(const contract::Capacity& capacity,
+                                                                      const contract::ServicePolicy& policy = {});
 
 class Scheduler final : public contract::SchedulerPort {
  public:
-  // Precondition: check(capacity) is ok.
-  explicit Scheduler(const contract::Capacity& capacity);
+  // Precondition: check(capacity, policy) is ok.
+  Scheduler(const contract::Capacity& capacity, const contract::ServicePolicy& policy);
 
   contract::Admission submit(const contract::Request& request, base::Micros now) override;
   void cancel(contract::RequestId id, base::Micros now) override;
@@ -45,21 +51,31 @@ class Scheduler final : public contract::SchedulerPort {
     bool yields_tokens = false;     // all rows but the inner chunks of a prompt
   };
 
-  void begin_step(contract::StepPlan& plan);
-  void absorb_row(const RowInStep& row, const contract::RowResult& result);
+  std::optional<contract::ServiceClass> first_class_with_work() const;
+  StepBudget plan_step(contract::ServiceClass first_class, base::Micros now, contract::StepPlan& plan);
+  void limit_step(contract::ServiceClass first_class, bool has_limit, StepBudget& budget) const;
+  Forecast forecast() const;
+  void leave_backlog(Sequence& sequence);
+  void begin_step(contract::StepPlan& plan, const StepBudget& budget);
+  void absorb_row(const RowInStep& row, const contract::RowResult& result, base::Micros now);
+  void note_token(Sequence& sequence, base::Micros now);
+  void note_step(const contract::StepResult& result, base::Micros now);
   void end(Sequence& sequence);
-  void estimate(contract::Bounds& bounds) const;
 
   contract::Capacity capacity_;
+  contract::ServicePolicy policy_;
   PrefillQueue queue_;
   Residents residents_;
+  Ranking ranking_;
   std::map<contract::RequestId, Sequence> sequences_;  // all that are neither ended nor refused
   StepEstimator estimator_;
   std::vector<RowInStep> rows_in_step_;
-  uint32_t prefill_tokens_in_step_ = 0;
+  StepShape shape_in_step_;
+  base::Micros bound_in_step_;            // what the running step was said to take at most; zero: nothing was said
+  std::optional<base::Micros> absorbed_;  // when the last step ended, if the next one follows at once
+  contract::Bounds kept_;                 // the members of Bounds that count and remember
   uint64_t step_ = 0;
   uint64_t arrivals_ = 0;
-  uint64_t preemptions_ = 0;
   int64_t outputs_outstanding_ = 0;  // output tokens that accepted requests may still produce
 };
 

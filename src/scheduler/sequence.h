@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/units.h"
@@ -15,24 +16,12 @@ namespace takt::scheduler {
 // The one total order of requests: who is served first, and (from the other end) who gives up pages. It is fixed when
 // the request arrives and never changes, which is what makes starvation and endless mutual preemption impossible:
 // finitely many requests can ever stand before a given one, and pages only ever move to a request that stands before
-// their owner.
+// their owner. How it is found: ranking.h.
 struct Rank {
-  base::Micros due;      // time of arrival plus the allowance of the class: see class_allowance()
+  base::Micros due;
   uint64_t arrival = 0;  // counts from 1; unique
   auto operator<=>(const Rank&) const = default;
 };
-
-// How much later than an interactive request one of this class may be served: a batch request goes behind every
-// interactive request that arrives within the next 30 s, but before those after. 30 s is the TTFT limit of the
-// published Mooncake runs, for patient traffic; 300 s because a client that waits longer has usually hung up.
-constexpr base::Micros class_allowance(contract::ServiceClass service_class) {
-  switch (service_class) {
-    case contract::ServiceClass::interactive: return base::Micros(0);
-    case contract::ServiceClass::batch: return base::Micros(30'000'000);
-    case contract::ServiceClass::background: return base::Micros(300'000'000);
-  }
-  return base::Micros(0);
-}
 
 enum class Stage : uint8_t {
   waiting,     // owns no page; also after a preemption
@@ -47,6 +36,12 @@ struct Sequence {
   std::shared_ptr<const std::vector<contract::TokenId>> prompt;
   uint32_t prompt_tokens = 0;
   uint32_t output_tokens_max = 0;  // 0: the prompt is evaluated, nothing is sampled
+  uint64_t tenant = 0;
+  base::Micros submitted;
+  std::optional<base::Micros> predicted_ttft;
+  base::Micros prefill_us;      // predicted when it came, of its prompt alone
+  bool is_in_backlog = false;   // Ranking counts it as waiting
+  base::Micros last_token;  // when it got its newest token; while decoding only
 
   Stage stage = Stage::waiting;
   uint32_t tokens_produced = 0;         // output tokens so far; they survive a preemption

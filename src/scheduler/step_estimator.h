@@ -1,27 +1,80 @@
-// How long steps take, learned from those that were absorbed. Integers only, so that it replays.
+// How long steps take, learned from those that were absorbed, and how far from it they come out.
+//
+// A step's time is taken as a sum: a fixed part, the rows of its matrix products (the first 32 rows cost little more than one
+// where weights are streamed, so they count apart from those beyond), the pairs of tokens its prefill attends to, the
+// positions its decode rows read, and the rows that are multiplied with the output matrix. The factors are the
+// least-squares solution, of relative errors, over what was seen. What was seen is kept in buckets of similar steps, each
+// with the mean of its latest steps, so that hours of decoding do not make the estimator forget what a prompt costs.
+// Doubles, but only + - × / in a fixed order: the same calls give the same bits, so it replays.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 
 #include "base/units.h"
 
 namespace takt::scheduler {
 
+// What a step's time depends on.
+struct StepShape {
+  uint32_t prefill_tokens = 0;
+  uint64_t prefill_pairs = 0;  // over all prefill rows, the positions each attends to
+  uint32_t decode_rows = 0;
+  uint64_t decode_positions = 0;  // over all decode rows, the positions each attends to
+  uint32_t logits_rows = 0;       // rows that yield a token
+
+  void add_prefill(uint32_t begin, uint32_t end, bool yields_token) {
+    const uint64_t tokens = end - begin;
+    prefill_tokens += end - begin;
+    prefill_pairs += tokens * begin + tokens * (tokens + 1) / 2;
+    logits_rows += yields_token ? 1 : 0;
+  }
+  void add_decode(uint32_t position) {
+    ++decode_rows;
+    decode_positions += position + 1;
+    ++logits_rows;
+  }
+};
+
 class StepEstimator {
  public:
-  void learn(uint32_t prefill_tokens, uint32_t decode_rows, base::Micros duration);
-  // A time that such a step is not expected to exceed; zero while no step has been seen.
-  base::Micros predict_max(uint32_t prefill_tokens, uint32_t decode_rows) const;
+  void learn(const StepShape& shape, base::Micros duration);
+  // Time from the end of a step to the start of the next one, when it follows at once: delivery, planning.
+  void learn_between(base::Micros duration);
+
+  bool is_ready() const { return !buckets_.empty(); }
+  // The expected time; zero while nothing was learned.
+  base::Micros predict(const StepShape& shape) const;
+  // A time that all but about one of 500 steps keep: the expected one times the margin, and the time between steps.
+  base::Micros predict_high(const StepShape& shape) const;
+  // The most rows of a step seen so far: predictions far beyond are guesses.
+  uint32_t rows_seen_max() const { return rows_seen_max_; }
+  // The factor of predict_high().
+  double margin() const { return margin_; }
+  base::Micros between() const { return base::Micros(static_cast<int64_t>(between_us_)); }
 
  private:
-  // Steps of [2^(b-1), 2^b) tokens share bucket b. Decode-only steps are apart: their cost per token is another one.
-  static constexpr int kBucketCount = 33;
-  using Table = std::array<int64_t, kBucketCount>;  // slowly forgotten maximum, microseconds; 0: not seen
-  static int64_t look_up(const Table& table, int bucket);
+  static constexpr int kFeatureCount = 6;
+  using Features = std::array<double, kFeatureCount>;
+  struct Bucket {
+    Features features{};
+    double us = 0;
+    double steps = 0;  // that the means stand for; at most kBucketStepsMax
+  };
+  static Features features(const StepShape& shape);
+  static uint32_t bucket_key(const StepShape& shape);
+  static double dot(const Features& a, const Features& b);
+  void note_error(const StepShape& shape, double us);
+  void fit() const;
 
-  Table decode_only_{};
-  Table with_prefill_{};
+  std::map<uint32_t, Bucket> buckets_;
+  mutable Features factors_{};     // microseconds per unit of each feature; never negative
+  mutable bool is_fitted_ = true;  // factors_ belong to buckets_
+  std::array<double, 2> drift_{1.0, 1.0};  // of what steps take now over what the factors say: [decode only, with prefill]
+  double margin_ = 1.15;
+  double between_us_ = 0;
+  uint32_t rows_seen_max_ = 0;
 };
 
 }  // namespace takt::scheduler

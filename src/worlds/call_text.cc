@@ -65,7 +65,7 @@ class Reader {
     if (!try_take(text)) fail("'" + std::string(text) + "' expected");
   }
   std::string_view word() {
-    const std::string_view taken = rest_.substr(0, rest_.find_first_of(" =+,*"));
+    const std::string_view taken = rest_.substr(0, rest_.find_first_of(" =+,*:"));
     rest_.remove_prefix(taken.size());
     return taken;
   }
@@ -90,6 +90,12 @@ class Reader {
     expect(field_name);
     expect("=");
     return number(max);
+  }
+  bool try_field(std::string_view field_name) {
+    skip_spaces();
+    if (!rest_.starts_with(std::string(field_name) + "=")) return false;
+    rest_.remove_prefix(field_name.size() + 1);
+    return true;
   }
   void skip_spaces() {
     while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == '\t' || rest_[0] == '\r')) rest_.remove_prefix(1);
@@ -149,6 +155,7 @@ void read_submit(Reader& reader, Call& call) {
   reader.skip_spaces();
   reader.expect("class=");
   call.request.service_class = read_class(reader);
+  if (reader.try_field("tenant")) call.request.tenant = reader.number();
   call.request.output_tokens_max = base::Tokens(static_cast<int64_t>(reader.field("outputs")));
   reader.skip_spaces();
   reader.expect("prompt=");
@@ -182,10 +189,26 @@ std::string to_text(const contract::Capacity& capacity) {
   return line.take();
 }
 
+std::string to_text(const contract::ServicePolicy& policy) {
+  Line line;
+  line << "policy step_us_max=" << policy.step_us_max
+       << " late=" << (policy.late_admission == contract::LateAdmission::refuse ? "refuse" : "accept");
+  for (const contract::ServiceClass service_class : contract::kServiceClasses) {
+    const contract::ClassLimits& limits = policy.of(service_class);
+    const std::string_view class_name = contract::name(service_class);
+    if (limits.ttft_max) line << " " << class_name << ":ttft=" << *limits.ttft_max;
+    if (limits.itl_max) line << " " << class_name << ":itl=" << *limits.itl_max;
+    if (limits.decode_rows_reserved > 0) line << " " << class_name << ":rows=" << limits.decode_rows_reserved;
+  }
+  return line.take();
+}
+
 std::string to_text(const contract::Admission& admission) {
   Line line;
   if (admission.is_accepted) {
     line << "accepted outputs=" << admission.output_tokens_max;
+    if (admission.predicted_ttft) line << " ttft=" << *admission.predicted_ttft;
+    if (admission.predicted_finish) line << " finish=" << *admission.predicted_finish;
   } else {
     line << "refused " << base::name(admission.refusal) << " " << admission.reason;
   }
@@ -216,8 +239,9 @@ std::string to_text(const contract::StepPlan& plan) {
 
 std::string to_text_submit(const contract::Request& request, base::Micros now) {
   Line line;
-  line << "submit " << now << " id=" << request.id << " class=" << contract::name(request.service_class)
-       << " outputs=" << request.output_tokens_max << " prompt=";
+  line << "submit " << now << " id=" << request.id << " class=" << contract::name(request.service_class);
+  if (request.tenant != 0) line << " tenant=" << request.tenant;
+  line << " outputs=" << request.output_tokens_max << " prompt=";
   std::string_view separator;
   if (request.prompt) {
     for (const contract::TokenId token : *request.prompt) {
@@ -275,6 +299,30 @@ base::Result<contract::Capacity> parse_capacity(std::string_view line) {
   if (!reader.is_at_end()) reader.fail("the end of the line expected");
   if (reader.error()) return *reader.error();
   return capacity;
+}
+
+base::Result<contract::ServicePolicy> parse_policy(std::string_view line) {
+  Reader reader(line);
+  contract::ServicePolicy policy;
+  reader.expect("policy");
+  policy.step_us_max = base::Micros(static_cast<int64_t>(reader.field("step_us_max")));
+  reader.skip_spaces();
+  reader.expect("late=");
+  policy.late_admission = reader.try_take("refuse") ? contract::LateAdmission::refuse : contract::LateAdmission::accept;
+  if (policy.late_admission == contract::LateAdmission::accept) reader.expect("accept");
+  while (!reader.is_at_end()) {
+    contract::ClassLimits& limits = policy.of(read_class(reader));
+    if (reader.try_take(":ttft=")) {
+      limits.ttft_max = base::Micros(static_cast<int64_t>(reader.number()));
+    } else if (reader.try_take(":itl=")) {
+      limits.itl_max = base::Micros(static_cast<int64_t>(reader.number()));
+    } else {
+      reader.expect(":rows=");
+      limits.decode_rows_reserved = static_cast<uint32_t>(reader.number(UINT32_MAX));
+    }
+  }
+  if (reader.error()) return *reader.error();
+  return policy;
 }
 
 base::Result<Call> parse_call(std::string_view line) {

@@ -3,8 +3,11 @@
 //
 //   takt-recording 1
 //   capacity page_count=64 page_tokens=32 … (every field of contract::Capacity)
-//   submit 1500 id=1 class=interactive outputs=64 prompt=1,2,3      at 1500 us; "0*500" stands for 500 tokens of id 0
-//   = accepted outputs=64                                           or: = refused queue_full SENTENCE
+//   policy step_us_max=250000 late=accept interactive:ttft=2000000 interactive:itl=80000 batch:rows=4
+//                                       only the limits that are set; without the line: none
+//   submit 1500 id=1 class=interactive outputs=64 prompt=1,2,3      at 1500 us; "0*500" stands for 500 tokens of id 0;
+//                                       "tenant=7" after the class when there is one
+//   = accepted outputs=64 [ttft=900 finish=4000]                    or: = refused queue_full SENTENCE
 //   next 1500
 //   = step=1 preempt:7 copy:3>9 prefill:1[0,128)+0+1 prefill:2[0,9)last+2 decode:4@77~12+5
 //                                                "+": pages added; "~": draft tokens. Or: = idle [wake=2000]
@@ -26,6 +29,7 @@
 #include "contract/model_shape.h"
 #include "contract/request.h"
 #include "contract/scheduler_port.h"
+#include "contract/service_policy.h"
 #include "contract/step_plan.h"
 
 namespace takt::worlds {
@@ -34,6 +38,7 @@ inline constexpr std::string_view kRecordingHeader = "takt-recording 1";
 
 // Without the line end. Answers without the leading "= ".
 std::string to_text(const contract::Capacity& capacity);
+std::string to_text(const contract::ServicePolicy& policy);
 std::string to_text(const contract::Admission& admission);
 std::string to_text(const contract::StepPlan& plan);
 std::string to_text_submit(const contract::Request& request, base::Micros now);
@@ -56,6 +61,7 @@ struct Call {
 // makes no more than kPromptTokensMax tokens.
 inline constexpr uint32_t kPromptTokensMax = 1u << 24;
 base::Result<contract::Capacity> parse_capacity(std::string_view line);
+base::Result<contract::ServicePolicy> parse_policy(std::string_view line);
 base::Result<Call> parse_call(std::string_view line);
 
 }  // namespace takt::worlds

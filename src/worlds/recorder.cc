@@ -5,10 +5,11 @@
 namespace takt::worlds {
 
 RecordingScheduler::RecordingScheduler(contract::SchedulerPort& inner, const contract::Capacity& capacity,
-                                       std::ostream& out)
+                                       const contract::ServicePolicy& policy, std::ostream& out)
     : inner_(inner), out_(out) {
   write(kRecordingHeader);
   write(to_text(capacity));
+  write(to_text(policy));
 }
 
 contract::Admission RecordingScheduler::submit(const contract::Request& request, base::Micros now) {

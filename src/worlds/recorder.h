@@ -15,8 +15,9 @@ namespace takt::worlds {
 // Cost: the line of each call, mostly the prompts (about 6 bytes a token), written at the end of each step.
 class RecordingScheduler final : public contract::SchedulerPort {
  public:
-  // `inner` is fresh and made with `capacity`; it and `out` outlive this object.
-  RecordingScheduler(contract::SchedulerPort& inner, const contract::Capacity& capacity, std::ostream& out);
+  // `inner` is fresh and made with `capacity` and `policy`; it and `out` outlive this object.
+  RecordingScheduler(contract::SchedulerPort& inner, const contract::Capacity& capacity,
+                     const contract::ServicePolicy& policy, std::ostream& out);
 
   contract::Admission submit(const contract::Request& request, base::Micros now) override;
   void cancel(contract::RequestId id, base::Micros now) override;

@@ -18,6 +18,7 @@ class Lines {
   explicit Lines(std::istream& in) : in_(in) {}
   // False at the end. A line without its line end was cut off: it does not count.
   bool try_next() {
+    if (std::exchange(is_put_back_, false)) return true;
     while (std::getline(in_, line_)) {
       if (in_.eof()) return false;
       ++number_;
@@ -26,6 +27,8 @@ class Lines {
     }
     return false;
   }
+  // The next try_next() gives this line again.
+  void put_back() { is_put_back_ = true; }
   const std::string& text() const { return line_; }
   uint64_t number() const { return number_; }
   base::Error error(const std::string& message) const {
@@ -36,6 +39,7 @@ class Lines {
   std::istream& in_;
   std::string line_;
   uint64_t number_ = 0;
+  bool is_put_back_ = false;
 };
 
 class Replayer {
@@ -128,7 +132,17 @@ base::Result<std::unique_ptr<contract::SchedulerPort>> read_head(Lines& lines, c
   if (!lines.try_next()) return lines.error("the capacity is missing");
   const base::Result<contract::Capacity> capacity = parse_capacity(lines.text());
   if (!capacity.ok()) return lines.error(capacity.error().message);
-  return make_scheduler(*capacity);
+  contract::ServicePolicy policy;
+  if (lines.try_next()) {
+    if (lines.text().starts_with("policy")) {
+      const base::Result<contract::ServicePolicy> read = parse_policy(lines.text());
+      if (!read.ok()) return lines.error(read.error().message);
+      policy = *read;
+    } else {
+      lines.put_back();
+    }
+  }
+  return make_scheduler(*capacity, policy);
 }
 
 }  // namespace

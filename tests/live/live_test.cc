@@ -184,7 +184,7 @@ TEST_F(Live, ARecordedRunReplaysByteForByte) {
     contract::Capacity small = capacity();
     small.page_count = 24;  // enough for one request, too few for all: preemptions are in the record
     LiveSession session(model_->shared_model(), 1, small, [&](contract::SchedulerPort& inner) {
-      return std::make_unique<worlds::RecordingScheduler>(inner, small, record);
+      return std::make_unique<worlds::RecordingScheduler>(inner, small, contract::ServicePolicy(), record);
     });
     std::vector<std::shared_ptr<CollectingSink>> sinks;
     std::vector<contract::RequestId> ids(12);

@@ -47,7 +47,7 @@ contract::Capacity random_capacity(worlds::Random& random) {
   capacity.context_tokens = random.between(2, 400);
   capacity.rows_max = random.between(1, 10);
   capacity.step_tokens_max = capacity.rows_max + random.between(0, random.one_in(2) ? 4 : 100);
-  capacity.chunk_tokens_beside_decode = random.between(1, 60);
+  capacity.chunk_tokens_beside_decode = random.between(0, 1) * random.between(1, 60);
   capacity.waiting_requests_max = random.one_in(3) ? random.between(0, 5) : 500;
   capacity.waiting_tokens_max = base::Tokens(random.one_in(3) ? random.between(0, 500) : 1'000'000);
   return capacity;
@@ -101,7 +101,7 @@ void run_seed(uint64_t seed, Totals& totals) {
   auto bare = scheduler::make_scheduler(capacity);
   ASSERT_TRUE(bare.ok()) << bare.error().message;
   std::ostringstream recording;
-  worlds::RecordingScheduler recorder(**bare, capacity, recording);
+  worlds::RecordingScheduler recorder(**bare, capacity, contract::ServicePolicy(), recording);
   WatchingScheduler watching(recorder, capacity);
   const RandomCost truth(random.between(1, 20'000), random.below(1'000));
   worlds::TraceTraffic traffic(random_arrivals(random, capacity));

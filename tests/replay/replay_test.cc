@@ -28,7 +28,7 @@ std::string record_run() {
   const contract::Capacity limits = capacity();
   auto scheduler = scheduler::make_scheduler(limits);
   std::ostringstream out;
-  worlds::RecordingScheduler recorder(*scheduler.value(), limits, out);
+  worlds::RecordingScheduler recorder(*scheduler.value(), limits, contract::ServicePolicy(), out);
   contract::ModelShape shape;
   shape.layer_count = 24;
   shape.embedding_length = 896;
@@ -80,9 +80,9 @@ TEST(Replay, NamesTheFirstDifference) {
 
 TEST(Replay, AnotherSchedulerGivesADifference) {
   std::istringstream in(record_run());
-  const auto report = worlds::replay(in, [](contract::Capacity limits) {
+  const auto report = worlds::replay(in, [](contract::Capacity limits, const contract::ServicePolicy& policy) {
     limits.chunk_tokens_beside_decode -= 1;
-    return scheduler::make_scheduler(limits);
+    return scheduler::make_scheduler(limits, policy);
   });
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_FALSE(report->is_identical());
@@ -103,7 +103,7 @@ TEST(Replay, KeepsPromptsAndAdmissions) {
   const contract::Capacity limits = capacity();
   auto scheduler = scheduler::make_scheduler(limits);
   std::ostringstream out;
-  worlds::RecordingScheduler recorder(*scheduler.value(), limits, out);
+  worlds::RecordingScheduler recorder(*scheduler.value(), limits, contract::ServicePolicy(), out);
   contract::Request request;
   request.id = contract::RequestId{7};
   request.service_class = contract::ServiceClass::batch;
@@ -113,7 +113,8 @@ TEST(Replay, KeepsPromptsAndAdmissions) {
   recorder.submit(request, base::Micros(13));
   recorder.cancel(request.id, base::Micros(14));
   recorder.next(base::Micros(15));
-  EXPECT_EQ(out.str(), "takt-recording 1\n" + worlds::to_text(limits) +
+  EXPECT_EQ(out.str(), "takt-recording 1\n" + worlds::to_text(limits) + "\n" +
+                           worlds::to_text(contract::ServicePolicy()) +
                            "\n"
                            "submit 12 id=7 class=batch outputs=9999 prompt=5,0,-1\n"
                            "= accepted outputs=1021\n"

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "scheduler/prefill/prefill_chunks.h"
-#include "scheduler/sequence.h"
 
 namespace takt::tests {
 
@@ -14,7 +12,7 @@ contract::Admission WatchingScheduler::submit(const contract::Request& request, 
   contract::Admission admission = inner_.submit(request, now);
   if (admission.is_accepted) {
     Live& live = live_[request.id];
-    live.due = now + scheduler::class_allowance(request.service_class);
+    live.due = admission.due;
     live.arrival = ++arrivals_;
     live.service_class = request.service_class;
     const int64_t tokens = request.prompt_tokens().count() + admission.output_tokens_max.count();
@@ -41,7 +39,7 @@ contract::StepPlan WatchingScheduler::next(base::Micros now) {
   if (plan.has_work()) {
     step_ = plan.step;
     check_order(plan);
-    check_progress(plan);
+    check_progress(plan, now);
   } else if (!live_.empty()) {
     fault("no work, though " + std::to_string(live_.size()) + " requests live");
   } else if (!plan.preempted.empty()) {
@@ -78,24 +76,21 @@ void WatchingScheduler::check_order(const contract::StepPlan& plan) {
   }
 }
 
-// The first of the residents always moves; the others stand still only when no page, or no token of the step, is left.
-void WatchingScheduler::check_progress(const contract::StepPlan& plan) {
-  uint32_t prefill_tokens = 0;
-  for (const contract::PrefillChunk& chunk : plan.prefill_chunks) prefill_tokens += chunk.end - chunk.begin;
-  const auto decode_rows = static_cast<uint32_t>(plan.decode_rows.size());
-  const bool has_tokens_left = prefill_tokens < scheduler::prefill_budget(capacity_, decode_rows);
+// Of the best class that has work, every decoding request gets a row while pages are free, and its prompts at least a tile.
+void WatchingScheduler::check_progress(const contract::StepPlan& plan, base::Micros now) {
   const bool has_pages_left = inner_.bounds().pages_free > 0;
-  const Live* first = nullptr;
+  auto first_class = contract::ServiceClass::background;
+  for (const auto& [id, live] : live_) first_class = std::min(first_class, live.service_class);
+  bool has_prompt_in_turn = false, has_moved = false;
   for (const auto& [id, live] : live_) {
-    if (live.is_resident && (!first || live.ranks_before(*first))) first = &live;
-    if (!live.is_resident || live.is_in_step || !has_pages_left) continue;
-    if (live.is_decoding) fault("a decoding request without a row, though pages are free");
-    // (A step that preempts plans its prompts for the decode rows it had before.)
-    if (!live.is_decoding && has_tokens_left && plan.preempted.empty()) {
-      fault("a part-done prompt without a chunk, though tokens and pages are left");
-    }
+    has_moved |= live.is_in_step;
+    if (!live.is_resident || live.is_in_step) continue;
+    if (live.is_decoding && live.service_class == first_class && has_pages_left)
+      fault("a decoding request without a row, though pages are free");
+    has_prompt_in_turn |= !live.is_decoding && (live.service_class == first_class || live.due <= now);
   }
-  if (!first || !first->is_in_step) fault("the first resident does not move");
+  if (has_prompt_in_turn && plan.prefill_chunks.empty() && has_pages_left) fault("no prompt moves");
+  if (!has_moved) fault("nobody moves");
 }
 
 void WatchingScheduler::check_counts() {

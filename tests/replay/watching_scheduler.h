@@ -39,7 +39,7 @@ class WatchingScheduler final : public contract::SchedulerPort {
   };
 
   void check_order(const contract::StepPlan& plan);
-  void check_progress(const contract::StepPlan& plan);
+  void check_progress(const contract::StepPlan& plan, base::Micros now);
   void check_counts();
   void fault(const std::string& sentence);
 

@@ -76,9 +76,9 @@ uint32_t Residents::grow(Sequence& sequence, uint32_t tokens, contract::StepPlan
 
 void Residents::preempt(Sequence& victim, contract::StepPlan& plan) {
   assert(!victim.is_in_step);
-  // Decode rows are planned before prefill chunks, so a prompt that ranks before it may still take its place in this
-  // step.
+  // The step is not planned in rank order throughout, so one that ranks before it may still take its place in it.
   std::erase_if(plan.decode_rows, [&](const contract::DecodeRow& row) { return row.request == victim.id; });
+  std::erase_if(plan.prefill_chunks, [&](const contract::PrefillChunk& chunk) { return chunk.request == victim.id; });
   release_pages(victim);
   residents_.erase(&victim);
   victim.stage = Stage::waiting;

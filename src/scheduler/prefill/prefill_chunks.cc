@@ -4,43 +4,50 @@
 #include <utility>
 
 namespace takt::scheduler {
-namespace {
 
-// Returns the tokens planned: 0 when no page could be had.
-uint32_t plan_chunk(Residents& residents, Sequence& sequence, uint32_t budget, contract::StepPlan& plan) {
-  contract::PrefillChunk chunk;
-  chunk.request = sequence.id;
-  chunk.begin = sequence.tokens_evaluated;
-  const uint32_t end_wanted = chunk.begin + std::min(budget, sequence.tokens_unevaluated());
-  chunk.end = residents.grow(sequence, end_wanted, plan, chunk.pages_added);
-  chunk.is_last = chunk.end == sequence.length();
-  const uint32_t tokens = chunk.end - chunk.begin;
-  if (tokens > 0) plan.prefill_chunks.push_back(std::move(chunk));
-  return tokens;
+bool PrefillTurns::is_owed_a_tile(const Sequence& sequence, const contract::StepPlan& plan) const {
+  if (!plan.prefill_chunks.empty()) return false;
+  return sequence.service_class == first_class_ || sequence.rank.due <= now_ || plan.decode_rows.empty();
 }
 
-}  // namespace
-
-uint32_t prefill_budget(const contract::Capacity& capacity, uint32_t decode_row_count) {
-  if (decode_row_count == 0) return capacity.step_tokens_max;
-  return std::min(capacity.chunk_tokens_beside_decode, capacity.step_tokens_max - decode_row_count);
+uint32_t PrefillTurns::tokens_for(const Sequence& sequence, const StepBudget& budget,
+                                  const contract::StepPlan& plan) const {
+  const uint32_t tokens = budget.prefill_tokens_fitting(sequence.tokens_evaluated, sequence.length());
+  if (tokens > 0 || !is_owed_a_tile(sequence, plan)) return tokens;
+  return budget.prefill_tokens_min(sequence.tokens_evaluated, sequence.length());
 }
 
-void plan_prefill_chunks(PrefillQueue& queue, Residents& residents, uint32_t budget, contract::StepPlan& plan) {
+bool PrefillTurns::try_start(Sequence& newcomer, contract::StepPlan& plan) {
+  if (!gate_.may_start(newcomer)) {
+    cannot_start_.set(static_cast<size_t>(newcomer.service_class));
+    return false;
+  }
+  if (!residents_.try_start(newcomer, plan)) {
+    cannot_start_.set();
+    return false;
+  }
+  gate_.note_start(newcomer);
+  return true;
+}
+
+void PrefillTurns::plan(StepBudget& budget, contract::StepPlan& plan) {
   Rank rank;  // of the last one served; before every other
-  bool can_start = true;
-  while (budget > 0) {
-    Sequence* part_done = residents.first_after(rank, Stage::prefilling);
-    Sequence* newcomer = can_start ? queue.front() : nullptr;
+  while (true) {
+    Sequence* part_done = residents_.first_after(rank, Stage::prefilling);
+    Sequence* newcomer = queue_.front(cannot_start_);
     const bool is_newcomer_first = newcomer && (!part_done || newcomer->rank < part_done->rank);
-    if (is_newcomer_first && !residents.try_start(*newcomer, plan)) {
-      can_start = false;
-      continue;
-    }
     Sequence* sequence = is_newcomer_first ? newcomer : part_done;
-    if (!sequence) break;
+    if (!sequence || tokens_for(*sequence, budget, plan) == 0) break;
+    if (is_newcomer_first && !try_start(*newcomer, plan)) continue;
     rank = sequence->rank;
-    budget -= plan_chunk(residents, *sequence, budget, plan);
+    contract::PrefillChunk chunk;
+    chunk.request = sequence->id;
+    chunk.begin = sequence->tokens_evaluated;
+    chunk.end = residents_.grow(*sequence, chunk.begin + tokens_for(*sequence, budget, plan), plan, chunk.pages_added);
+    if (chunk.end <= chunk.begin) continue;  // no page left: those behind may need none
+    chunk.is_last = chunk.end == sequence->length();
+    budget.add_prefill(chunk.begin, chunk.end, chunk.is_last);
+    plan.prefill_chunks.push_back(std::move(chunk));
   }
 }
 

@@ -2,13 +2,18 @@
 // order.
 #pragma once
 
+#include <array>
+#include <bitset>
 #include <cstdint>
 #include <set>
 
 #include "base/units.h"
+#include "contract/service_policy.h"
 #include "scheduler/sequence.h"
 
 namespace takt::scheduler {
+
+using ClassSet = std::bitset<contract::kServiceClassCount>;
 
 class PrefillQueue {
  public:
@@ -16,14 +21,19 @@ class PrefillQueue {
   void add(Sequence& sequence);
   // Precondition: the sequence is in the queue; its length has not changed since add().
   void remove(Sequence& sequence);
-  // The one to be served first; null when empty.
-  Sequence* front() const { return waiting_.empty() ? nullptr : *waiting_.begin(); }
+  // The one to be served first among the classes not in `without`; null when there is none.
+  Sequence* front(ClassSet without = {}) const;
+  // In rank order.
+  const std::set<Sequence*, ByRank>& of(contract::ServiceClass service_class) const {
+    return waiting_[static_cast<size_t>(service_class)];
+  }
 
-  uint32_t request_count() const { return static_cast<uint32_t>(waiting_.size()); }
+  uint32_t request_count() const { return request_count_; }
   base::Tokens tokens() const { return tokens_; }  // to be evaluated, all together
 
  private:
-  std::set<Sequence*, ByRank> waiting_;
+  std::array<std::set<Sequence*, ByRank>, contract::kServiceClassCount> waiting_;
+  uint32_t request_count_ = 0;
   base::Tokens tokens_;
 };
 

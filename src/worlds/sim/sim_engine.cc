@@ -61,7 +61,8 @@ base::Status SimEngine::check_limits(const contract::StepPlan& plan) const {
   if (tokens > capacity_.step_tokens_max) {
     return broken(std::to_string(tokens) + " tokens, the limit is " + std::to_string(capacity_.step_tokens_max));
   }
-  if (!plan.decode_rows.empty() && prefill_tokens > capacity_.chunk_tokens_beside_decode) {
+  if (capacity_.chunk_tokens_beside_decode > 0 && !plan.decode_rows.empty() &&
+      prefill_tokens > capacity_.chunk_tokens_beside_decode) {
     return broken(std::to_string(prefill_tokens) + " prompt tokens beside decode rows, the limit is " +
                   std::to_string(capacity_.chunk_tokens_beside_decode));
   }
