@@ -155,7 +155,8 @@ int run_simulation(const Options& options) {
   if (!options.record_path.empty()) {
     out.open(options.record_path, std::ios::binary);
     if (!out) return fail({base::ErrorCode::io, "cannot write " + options.record_path});
-    recorder = std::make_unique<worlds::RecordingScheduler>(*scheduler, options.capacity, contract::ServicePolicy(), out);
+    recorder =
+        std::make_unique<worlds::RecordingScheduler>(*scheduler, options.capacity, contract::ServicePolicy(), out);
     scheduler = recorder.get();
   }
   const cost::RooflineCost truth(default_shape(), options.rates);

@@ -179,9 +179,13 @@ void Scheduler::absorb(const contract::StepResult& result, base::Micros now) {
 void Scheduler::note_step(const contract::StepResult& result, base::Micros now) {
   if (bound_in_step_.count() > 0 && result.duration > bound_in_step_) {
     ++kept_.bound_violations;
-    kept_.last_violation = contract::BoundViolation{
-        result.step,     now, bound_in_step_, estimator_.predict(shape_in_step_),
-        result.duration, shape_in_step_.prefill_tokens, shape_in_step_.decode_rows};
+    kept_.last_violation = contract::BoundViolation{result.step,
+                                                    now,
+                                                    bound_in_step_,
+                                                    estimator_.predict(shape_in_step_),
+                                                    result.duration,
+                                                    shape_in_step_.prefill_tokens,
+                                                    shape_in_step_.decode_rows};
   }
   estimator_.learn(shape_in_step_, result.duration);
 }

@@ -39,9 +39,9 @@ struct Sequence {
   uint64_t tenant = 0;
   base::Micros submitted;
   std::optional<base::Micros> predicted_ttft;
-  base::Micros prefill_us;      // predicted when it came, of its prompt alone
-  bool is_in_backlog = false;   // Ranking counts it as waiting
-  base::Micros last_token;  // when it got its newest token; while decoding only
+  base::Micros prefill_us;     // predicted when it came, of its prompt alone
+  bool is_in_backlog = false;  // Ranking counts it as waiting
+  base::Micros last_token;     // when it got its newest token; while decoding only
 
   Stage stage = Stage::waiting;
   uint32_t tokens_produced = 0;         // output tokens so far; they survive a preemption

@@ -27,10 +27,12 @@ void StepBudget::limit_to_efficient() {
   };
   const uint32_t rows = shape_.decode_rows;
   uint32_t largest = kChunkTokensMin;
-  while (largest * 2 <= tokens_left_ && time_of(largest * 2) <= static_cast<double>(step_us_max_->count())) largest *= 2;
+  while (largest * 2 <= tokens_left_ && time_of(largest * 2) <= static_cast<double>(step_us_max_->count()))
+    largest *= 2;
   const double rate_enough = kEfficiencyEnough * (largest + rows) / time_of(largest);
   uint32_t enough = largest;
-  while (enough > kChunkTokensMin && (enough - kChunkTokensMin + rows) / time_of(enough - kChunkTokensMin) >= rate_enough) {
+  while (enough > kChunkTokensMin &&
+         (enough - kChunkTokensMin + rows) / time_of(enough - kChunkTokensMin) >= rate_enough) {
     enough -= kChunkTokensMin;
   }
   limit_to(base::Micros(static_cast<int64_t>(time_of(enough)) + 1));

@@ -71,7 +71,8 @@ class StepEstimator {
   std::map<uint32_t, Bucket> buckets_;
   mutable Features factors_{};     // microseconds per unit of each feature; never negative
   mutable bool is_fitted_ = true;  // factors_ belong to buckets_
-  std::array<double, 2> drift_{1.0, 1.0};  // of what steps take now over what the factors say: [decode only, with prefill]
+  std::array<double, 2> drift_{1.0,
+                               1.0};  // of what steps take now over what the factors say: [decode only, with prefill]
   double margin_ = 1.15;
   double between_us_ = 0;
   uint32_t rows_seen_max_ = 0;

@@ -29,8 +29,8 @@ struct ReplayReport {
   bool is_identical() const { return !first_difference.has_value(); }
 };
 
-using SchedulerFactory =
-    std::function<base::Result<std::unique_ptr<contract::SchedulerPort>>(const contract::Capacity&, const contract::ServicePolicy&)>;
+using SchedulerFactory = std::function<base::Result<std::unique_ptr<contract::SchedulerPort>>(
+    const contract::Capacity&, const contract::ServicePolicy&)>;
 
 // Reads a recording (worlds/call_text.h) to its end; a last line that was cut off by the end of the process is left
 // out. Errors: invalid_file, naming the line, for a text that is not a recording, or whose results do not fit the plans

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 namespace takt::tests {
 
 WatchingScheduler::WatchingScheduler(contract::SchedulerPort& inner, const contract::Capacity& capacity)
