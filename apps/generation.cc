@@ -8,6 +8,7 @@
 #include <random>
 
 #include "app_options.h"
+#include "bench/step_work.h"
 
 namespace takt::apps {
 namespace {
@@ -81,6 +82,33 @@ double per_second(int64_t count, int64_t us) {
 double percentile_ms(const std::vector<int64_t>& sorted_us, double share) {
   const auto rank = static_cast<size_t>(std::max(1.0, std::ceil(share * static_cast<double>(sorted_us.size()))));
   return static_cast<double>(sorted_us[rank - 1]) / 1000;
+}
+
+// ", 27 % of the int8 ceiling (MFU)" behind a speed; empty where this machine's ceilings were never measured: a run measures nothing.
+std::string share_text(double percent, const char* of_what, bool is_brief) {
+  if (percent <= 0) return {};
+  char text[64];
+  std::snprintf(text, sizeof text, is_brief ? " (%.0f %%)" : ", %.0f %% of %s", percent, of_what);
+  return text;
+}
+
+// The shares of one answer's prefill and decode, in percent; 0: not known.
+struct Shares {
+  double mfu = 0, mbu = 0;
+};
+Shares shares_of(const Session& session, const contract::RequestTimes& request, int64_t prefill_us, int64_t decode_us) {
+  const auto roofline = try_load_roofline(detect_machine());
+  if (!roofline) return {};
+  const model::Model& model = session.model();
+  const Ceilings ceilings = ceilings_of(*roofline, model.kernel_set->name, session.threads());
+  const int64_t prompt = request.prompt_tokens.count(), decoded = request.output_tokens.count() - 1;
+  Shares shares;
+  if (prefill_us > 0)
+    shares.mfu = mfu_percent(work_of_prefill(model, 0, prompt, session.capacity().step_tokens_max),
+                             static_cast<double>(prefill_us) * 1e-6, ceilings);
+  if (decode_us > 0 && decoded > 0)
+    shares.mbu = mbu_percent(work_of_decode(model, prompt, decoded), static_cast<double>(decode_us) * 1e-6, ceilings);
+  return shares;
 }
 
 }  // namespace
@@ -162,18 +190,21 @@ void print_times(const Session& session, const AnswerTimes& times, bool is_brief
                  std::string(session.model().kernel_set->name).c_str(), session.threads());
   if (!request.first_scheduled || !request.first_token) return;
   const int64_t prefill_us = (*request.first_token - *request.first_scheduled).count();
-  std::fprintf(stderr, "prefill  %lld tokens, %.1f tokens/s%s", static_cast<long long>(request.prompt_tokens.count()),
-               per_second(request.prompt_tokens.count(), prefill_us), line_end);
+  int64_t decode_us = 0;
+  for (int64_t gap : times.gaps_us) decode_us += gap;
+  const Shares shares = shares_of(session, request, prefill_us, decode_us);
+  std::fprintf(stderr, "prefill  %lld tokens, %.1f tokens/s%s%s", static_cast<long long>(request.prompt_tokens.count()),
+               per_second(request.prompt_tokens.count(), prefill_us),
+               share_text(shares.mfu, "the int8 ceiling (MFU)", is_brief).c_str(), line_end);
   std::fprintf(stderr, "TTFT     %.1f ms%s",
                static_cast<double>((*request.first_token - request.submitted).count()) / 1000,
                times.gaps_us.empty() ? "\n" : line_end);
   std::vector<int64_t> gaps = times.gaps_us;
   if (gaps.empty()) return;
   std::sort(gaps.begin(), gaps.end());
-  int64_t decode_us = 0;
-  for (int64_t gap : gaps) decode_us += gap;
-  std::fprintf(stderr, "decode   %lld tokens, %.1f tokens/s%s", static_cast<long long>(request.output_tokens.count()),
-               per_second(static_cast<int64_t>(gaps.size()), decode_us), line_end);
+  std::fprintf(stderr, "decode   %lld tokens, %.1f tokens/s%s%s", static_cast<long long>(request.output_tokens.count()),
+               per_second(static_cast<int64_t>(gaps.size()), decode_us),
+               share_text(shares.mbu, "the read bandwidth (MBU)", is_brief).c_str(), line_end);
   std::fprintf(stderr, "ITL      p50 %.1f ms, p99 %.1f ms\n", percentile_ms(gaps, 0.50), percentile_ms(gaps, 0.99));
 }
 

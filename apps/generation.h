@@ -44,7 +44,8 @@ void print_times(const Session& session, const AnswerTimes& times, bool is_brief
 // What the words of the timing block mean, for the help of commands that print it.
 inline constexpr const char* kTimesHelp =
     "Timing: TTFT is the time from the request to the first token, ITL (inter-token latency) the time between tokens:\n"
-    "half of the gaps are shorter than p50, 99 of 100 shorter than p99.";
+    "half of the gaps are shorter than p50, 99 of 100 shorter than p99.\n"
+    "With the machine's ceilings measured once (takt bench roofline), the share of them that each phase reached.";
 
 // Whether Ctrl-C ended the last answer.
 bool was_interrupted();

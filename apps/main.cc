@@ -22,10 +22,14 @@ std::vector<std::string> arguments(int argc, char** argv) {
 }
 
 // CLI11 looks up the variables of every command, used or not: only those of the one that runs shall count.
+void forget_environment(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) option->envname("");
+  for (CLI::App* subcommand : command.get_subcommands({})) forget_environment(*subcommand);
+}
+
 void limit_environment(CLI::App& app, const std::string& command) {
   for (CLI::App* subcommand : app.get_subcommands({}))
-    if (subcommand->get_name() != command)
-      for (CLI::Option* option : subcommand->get_options()) option->envname("");
+    if (subcommand->get_name() != command) forget_environment(*subcommand);
 }
 
 // "A subcommand is required" is a poor answer to a misspelt one.

@@ -1,10 +1,8 @@
 #include "model_path.h"
 
 #include <cstdlib>
-#include <filesystem>
 
 namespace takt::apps {
-namespace {
 
 std::filesystem::path cache_folder() {
   if (const char* cache = std::getenv("TAKT_CACHE"); cache != nullptr && *cache != 0) return cache;
@@ -13,8 +11,6 @@ std::filesystem::path cache_folder() {
   const char* home = std::getenv("HOME");
   return std::filesystem::path(home != nullptr ? home : ".") / ".cache" / "takt";
 }
-
-}  // namespace
 
 std::string resolve_model(const std::string& model) {
   std::error_code ignored;

@@ -1,9 +1,13 @@
-// `takt bench`: llama-bench's options and columns.
+// `takt bench`: llama-bench's options and columns, and what else measures this machine and a model on it.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
 #include "app_options.h"
+#include "bench/bench_commands.h"
 #include "bench/bench_table.h"
+#include "bench/number_list.h"
+#include "bench/profile.h"
 #include "bench/throughput.h"
 #include "commands.h"
 #include "kernels/kernel_set.h"
@@ -12,57 +16,13 @@
 namespace takt::apps {
 namespace {
 
-constexpr int64_t kTokensMax = 1 << 20;
-
 struct BenchOptions {
   std::string model, kernels, output = "md";
   std::vector<std::string> prompt = {"512"}, generate = {"128"}, pairs, depth = {"0"}, batch = {"2048"},
                            chunk = {"512"}, threads;
   int repetitions = 5;
+  bool is_refresh = false, is_profile = false, has_no_warm_up = false;
 };
-
-[[noreturn]] void fail_list(const std::string& option, const std::string& text) {
-  fail(option + " " + text +
-       ": expected numbers, lists (8,16) or ranges (first-last, first-last+step, first-last*factor)");
-}
-
-int64_t number_of(const std::string& option, const std::string& text, size_t begin, size_t end) {
-  int64_t value = 0;
-  if (begin >= end || end - begin > 9) fail_list(option, text);
-  for (size_t i = begin; i < end; ++i) {
-    if (text[i] < '0' || text[i] > '9') fail_list(option, text);
-    value = value * 10 + (text[i] - '0');
-  }
-  if (value > kTokensMax) fail(option + " " + text + ": at most " + std::to_string(kTokensMax));
-  return value;
-}
-
-void append_range(const std::string& option, const std::string& text, std::vector<int64_t>& out) {
-  const size_t dash = text.find('-');
-  if (dash == std::string::npos) return out.push_back(number_of(option, text, 0, text.size()));
-  const size_t step_at = text.find_first_of("+*", dash);
-  const int64_t first = number_of(option, text, 0, dash),
-                last = number_of(option, text, dash + 1, std::min(step_at, text.size()));
-  const int64_t step = step_at == std::string::npos ? 1 : number_of(option, text, step_at + 1, text.size());
-  const bool is_product = step_at != std::string::npos && text[step_at] == '*';
-  if (step == 0 || last < first || (is_product && (step < 2 || first == 0))) fail_list(option, text);
-  for (int64_t value = first; value <= last && out.size() < 10000; value = is_product ? value * step : value + step)
-    out.push_back(value);
-}
-
-// Repeats, commas and ranges, as llama-bench reads them.
-std::vector<int64_t> numbers(const std::string& option, const std::vector<std::string>& texts, int64_t least = 0) {
-  std::vector<int64_t> values;
-  for (const std::string& text : texts)
-    for (size_t begin = 0; begin <= text.size();) {
-      const size_t end = std::min(text.find(',', begin), text.size());
-      append_range(option, text.substr(begin, end - begin), values);
-      begin = end + 1;
-    }
-  for (int64_t value : values)
-    if (value < least) fail(option + ": " + std::to_string(value) + " is less than " + std::to_string(least));
-  return values;
-}
 
 std::vector<ThroughputTest> tests_of(const BenchOptions& options) {
   std::vector<ThroughputTest> tests;
@@ -90,36 +50,56 @@ std::vector<ThroughputTest> tests_of(const BenchOptions& options) {
   return tests;
 }
 
+void profile(const BenchOptions& options, std::shared_ptr<const model::Model> model, const Roofline& roofline,
+             int64_t threads) {
+  if (options.output != "md" && options.output != "json") fail("--profile writes md or json");
+  base::ThreadPool pool(static_cast<int>(std::clamp<int64_t>(threads, 1, 256)));
+  ProfileOptions profile_options;
+  profile_options.prompt_tokens = numbers("-p", options.prompt, 1).front();
+  profile_options.depth = numbers("-d", options.depth).front();
+  profile_options.repetitions = options.repetitions;
+  const auto profiles = measure_profile(std::move(model), pool, roofline, profile_options);
+  std::fputs((options.output == "json" ? profile_json(profiles) : profile_table(profiles)).c_str(), stdout);
+}
+
 void bench(const BenchOptions& options) {
+  if (options.model.empty()) fail("a model is missing: a GGUF file, or the short name of a model in the cache");
   const kernels::KernelSet* set = kernels::select_kernel_set(options.kernels);
   if (set == nullptr) fail("--kernels " + options.kernels + ": unknown, or not supported by this processor");
   const auto file = open_model_file(options.model);
+  const Roofline roofline = roofline_or_fail(options.is_refresh);
   std::vector<int64_t> threads = numbers("-t", options.threads, 1);
   if (threads.empty()) threads.push_back(std::max(1u, std::thread::hardware_concurrency()));
-  std::shared_ptr<const model::Model> model;
-  {
-    base::ThreadPool pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
-    auto loaded = model::load_model(file, *set, pool);
-    if (!loaded) fail(options.model + ": " + loaded.error().message);
-    model = std::move(loaded).value();
-  }
-  BenchTable table(options.output, file->path(), *model);
+  const auto model = load_for_bench(file, *set);
+  if (options.is_profile) return profile(options, model, roofline, threads.front());
+  BenchTable table(options.output, file->path(), *model, roofline);
   for (int64_t count : threads) {
     base::ThreadPool pool(static_cast<int>(std::clamp<int64_t>(count, 1, 256)));
     for (const ThroughputTest& test : tests_of(options))
-      table.add(measure_throughput(model, pool, test, options.repetitions));
+      table.add(measure_throughput(model, pool, test, options.repetitions, !options.has_no_warm_up));
   }
   table.finish();
 }
 
 }  // namespace
 
+std::shared_ptr<const model::Model> load_for_bench(std::shared_ptr<const gguf::File> file,
+                                                   const kernels::KernelSet& set) {
+  base::ThreadPool pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  const std::string path = file->path();
+  auto loaded = model::load_model(std::move(file), set, pool);
+  if (!loaded) fail(path + ": " + loaded.error().message);
+  return std::move(loaded).value();
+}
+
 void add_bench_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("bench", "Measure prefill and decode speed, with llama-bench's options and columns");
+  add_bench_roofline_command(*command);
+  add_bench_kernels_command(*command);
+  add_bench_rows_command(*command);
   auto options = std::make_shared<BenchOptions>();
-  command->add_option("MODEL,-m,--model", options->model, "a GGUF file, or the short name of a model in the cache")
-      ->required();
+  command->add_option("MODEL,-m,--model", options->model, "a GGUF file, or the short name of a model in the cache");
   // llama-bench writes -pg, -ub and -r so; CLI11 takes only one letter after one dash: see expand_bench_options().
   add_option(*command, "-p,--n-prompt", options->prompt, "prompt tokens (lists and ranges; 0: no such test)");
   add_option(*command, "-n,--n-gen", options->generate, "generated tokens");
@@ -132,10 +112,21 @@ void add_bench_command(CLI::App& app) {
   add_option(*command, "-o,--output", options->output, "md, json, jsonl or csv")
       ->check(CLI::IsMember({"md", "json", "jsonl", "csv"}));
   add_option(*command, "--kernels", options->kernels, "instruction set; empty: the best supported");
+  add_flag(*command, "--no-warmup", options->has_no_warm_up, "no run before the measured ones");
+  add_flag(*command, "--profile", options->is_profile,
+           "where a prefill step (of the first -p tokens) and a decode step spend their time, at the first -d");
+  add_flag(*command, "--refresh", options->is_refresh, "measure this machine's ceilings again first");
   command->footer(
+      "The last column is the share of this machine's ceiling (takt bench roofline). MFU, of prefill: operations of "
+      "the linear\n"
+      "layers and attention, of what the int8 instructions could do. MBU, of decode: weights, keys and values read, "
+      "of\n"
+      "the read bandwidth.\n"
       "Examples:\n  takt bench model.gguf -p 512 -n 128 -r 5\n  takt bench model.gguf -p 0 -n 32 -d 0,4096 -t 1,2 -o "
-      "jsonl");
-  command->callback([options] { bench(*options); });
+      "jsonl\n  takt bench model.gguf --profile -d 4096");
+  command->callback([options, command] {
+    if (command->get_subcommands().empty()) bench(*options);
+  });
 }
 
 }  // namespace takt::apps

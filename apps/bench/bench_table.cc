@@ -5,20 +5,13 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
+
+#include "bench/step_work.h"
 
 namespace takt::apps {
 namespace {
 
 std::string quoted(const std::string& text) { return boost::json::serialize(boost::json::value(text)); }
-
-std::string processor_name() {
-  std::ifstream stream("/proc/cpuinfo");
-  for (std::string line; std::getline(stream, line);)
-    if (line.starts_with("model name"))
-      if (const size_t colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
-  return "unknown";
-}
 
 std::string utc_now() {
   char text[32];
@@ -63,11 +56,11 @@ void mean_and_deviation(const std::vector<double>& values, double& mean, double&
 
 }  // namespace
 
-BenchTable::BenchTable(std::string format, std::string model_path, const model::Model& model)
-    : format_(std::move(format)), model_path_(std::move(model_path)), model_(model) {}
+BenchTable::BenchTable(std::string format, std::string model_path, const model::Model& model, Roofline roofline)
+    : format_(std::move(format)), model_path_(std::move(model_path)), model_(model), roofline_(std::move(roofline)) {}
 
-BenchTable::Statistics BenchTable::statistics(const ThroughputResult& result) {
-  Statistics statistics;
+BenchTable::Statistics BenchTable::statistics(const ThroughputResult& result) const {
+  Statistics statistics{};
   std::vector<double> times;
   for (int64_t ns : result.samples_ns) {
     times.push_back(static_cast<double>(ns));
@@ -76,22 +69,34 @@ BenchTable::Statistics BenchTable::statistics(const ThroughputResult& result) {
   }
   mean_and_deviation(times, statistics.average_ns, statistics.deviation_ns);
   mean_and_deviation(statistics.rates, statistics.average_rate, statistics.deviation_rate);
+  const ThroughputTest& test = result.test;
+  const Ceilings ceilings = ceilings_of(roofline_, model_.kernel_set->name, result.threads);
+  const double seconds = statistics.average_ns * 1e-9;
+  const int64_t chunk = std::max<int64_t>(1, std::min(test.chunk_tokens, test.batch_tokens));
+  if (test.generated_tokens == 0)
+    statistics.mfu = mfu_percent(
+        work_of_prefill(model_, test.depth_tokens, test.depth_tokens + test.prompt_tokens, chunk), seconds, ceilings);
+  if (test.prompt_tokens == 0)
+    statistics.mbu = mbu_percent(work_of_decode(model_, test.depth_tokens, test.generated_tokens), seconds, ceilings);
   return statistics;
 }
 
 void BenchTable::add_markdown(const ThroughputResult& result, const Statistics& statistics) const {
   if (row_count_ == 0)
     std::printf(
-        "| %-30s | %10s | %10s | %-10s | %7s | %15s | %20s |\n| %s | ---------: | ---------: | ---------- | ------: | "
-        "--------------: | -------------------: |\n",
-        "model", "size", "params", "backend", "threads", "test", "t/s", "------------------------------");
+        "| %-30s | %10s | %10s | %-10s | %7s | %15s | %20s | %10s |\n| %s | ---------: | ---------: | ---------- | "
+        "------: | --------------: | -------------------: | ---------: |\n",
+        "model", "size", "params", "backend", "threads", "test", "t/s", "of ceiling", "------------------------------");
   const double parameters = static_cast<double>(model_.shape.weights_linear + model_.shape.weights_output);
-  char size[32], count[32], rate[48];
+  char size[32], count[32], rate[48], share[32] = "";
   std::snprintf(size, sizeof size, "%.2f MiB", static_cast<double>(model_.file->file_bytes()) / (1 << 20));
   std::snprintf(count, sizeof count, "%.2f M", parameters / 1e6);
   std::snprintf(rate, sizeof rate, "%.2f ± %.2f", statistics.average_rate, statistics.deviation_rate);
-  std::printf("| %-30s | %10s | %10s | %-10s | %7d | %15s | %21s |\n", model_.shape.name.c_str(), size, count,
-              std::string(model_.kernel_set->name).c_str(), result.threads, test_name(result.test).c_str(), rate);
+  if (statistics.mfu > 0) std::snprintf(share, sizeof share, "%.1f %% MFU", statistics.mfu);
+  if (statistics.mbu > 0) std::snprintf(share, sizeof share, "%.1f %% MBU", statistics.mbu);
+  std::printf("| %-30s | %10s | %10s | %-10s | %7d | %15s | %21s | %10s |\n", model_.shape.name.c_str(), size, count,
+              std::string(model_.kernel_set->name).c_str(), result.threads, test_name(result.test).c_str(), rate,
+              share);
 }
 
 std::vector<std::pair<std::string, std::string>> BenchTable::fields(const ThroughputResult& result,
@@ -119,6 +124,8 @@ std::vector<std::pair<std::string, std::string>> BenchTable::fields(const Throug
           {"stddev_ns", std::to_string(static_cast<int64_t>(statistics.deviation_ns))},
           {"avg_ts", number_text(statistics.average_rate)},
           {"stddev_ts", number_text(statistics.deviation_rate)},
+          {"mfu_percent", number_text(statistics.mfu)},
+          {"mbu_percent", number_text(statistics.mbu)},
           {"samples_ns", list_text(result.samples_ns)},
           {"samples_ts", list_text(statistics.rates)}};
 }

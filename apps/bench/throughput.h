@@ -26,8 +26,8 @@ struct ThroughputResult {
 };
 
 // Random ids (seeded), logits of the last prompt token only; generation feeds one random token per step with logits and without
-// sampling. One warm-up run. Fails the command when memory is short.
+// sampling. With does_warm_up, one run before that is not counted. Fails the command when memory is short.
 ThroughputResult measure_throughput(std::shared_ptr<const model::Model> model, base::ThreadPool& pool,
-                                    const ThroughputTest& test, int repetitions);
+                                    const ThroughputTest& test, int repetitions, bool does_warm_up);
 
 }  // namespace takt::apps

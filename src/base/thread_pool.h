@@ -10,6 +10,15 @@
 
 namespace takt::base {
 
+// What forks cost, for who wants to know: per thread a place of its own in the cache.
+struct ForkTimes {
+  struct alignas(64) Busy {
+    int64_t ns = 0;
+  };
+  int64_t fork_ns = 0;     // the caller's time in forks, from opening to the last thread's return
+  std::vector<Busy> busy;  // [thread_count]: time inside jobs
+};
+
 // A job is a number of items; the caller and the workers claim them one by one. The caller waits only for workers that are inside
 // the job: one that the system keeps off its core (a busy machine, a parked thread that wakes late) delays nobody, the others
 // take its items. Workers spin for a while after a job, then park: a decode step forks some hundred times a token, and a futex
@@ -23,6 +32,10 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int thread_count() const { return thread_count_; }
+
+  // Adds up the times of every fork from now on; null: none are taken (the default, and what it costs is one comparison a fork and
+  // thread). `times` has a place for every thread. Not while a job runs.
+  void watch(ForkTimes* times) { times_ = times; }
 
   // Calls job(item, thread), which must be const (no mutable lambda), for each item of [0, count). `thread` in [0, thread_count) is not shared by two running calls.
   template <class F>
@@ -55,6 +68,7 @@ class ThreadPool {
   Job job_ = nullptr;
   const void* context_ = nullptr;
   int64_t count_ = 0;
+  ForkTimes* times_ = nullptr;
   alignas(64) std::atomic<uint32_t> generation_{0};  // odd: a job is open for workers
   alignas(64) std::atomic<int64_t> next_item_{0};
   alignas(64) std::atomic<int> inside_{0};  // workers between entering and leaving a job

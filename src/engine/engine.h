@@ -32,6 +32,9 @@ class Engine : public contract::EnginePort {
   contract::StepCompletion complete() override;
   void release(contract::RequestId id) override;
 
+  // Told where the time of each step goes; null: nobody is. Not while a step runs.
+  void observe(StepObserver* observer) { forward_->observe(observer); }
+
  private:
   struct Sequence {
     contract::GenerationSpec spec;

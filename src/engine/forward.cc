@@ -7,9 +7,6 @@
 namespace takt::engine {
 namespace {
 
-// Rows whose logits are computed together: bounds the logits' memory (16 × 262,144 × 4 bytes = 16 MiB at the largest vocabulary)
-// while the output matrix is read once for all decode rows of a usual step.
-constexpr int64_t kLogitsRows = 16;
 // Panels a thread claims at a time in products of many rows: long enough to hide the claim, short enough to balance two threads of
 // which one lost its core for a while.
 constexpr int64_t kPanelsPerClaim = 4;
@@ -78,6 +75,7 @@ void Forward::run(std::span<const contract::TokenId> tokens, std::span<const Seg
   plan_rows(segments, rows);
   plan_attention(segments);
   embed(tokens);
+  did(Operation::embed);
   for (uint32_t layer = 0; layer < spec_.layer_count; ++layer) {
     attention_block(layer, rows);
     feed_forward_block(layer, rows);
@@ -239,12 +237,18 @@ void Forward::attention_block(uint32_t layer, int64_t rows) {
   for_rows(rows, [&](int64_t row, int thread) {
     norm_and_prepare(floats(x_) + row * spec_.embedding_length, weights.attention_norm, row, thread, qkv);
   });
+  did(Operation::norm_quantise);
   linear(qkv, rows);
+  did(Operation::qkv);
   for_rows(rows, [&](int64_t row, int) { rope_and_store(layer, row); });
+  did(Operation::rope_store);
   attend(layer);
+  did(Operation::attention);
   const LinearTask output[] = {{&weights.attention_output, floats(delta_), spec_.embedding_length}};
   for_rows(rows, [&](int64_t row, int) { prepare(floats(attention_) + row * q_width_, q_width_, row, output); });
+  did(Operation::norm_quantise);
   linear(output, rows);
+  did(Operation::attention_out);
 }
 
 void Forward::feed_forward_block(uint32_t layer, int64_t rows) {
@@ -256,7 +260,9 @@ void Forward::feed_forward_block(uint32_t layer, int64_t rows) {
                     thread);
     norm_and_prepare(floats(x_) + row * width, weights.feed_forward_norm, row, thread, gate_up);
   });
+  did(Operation::norm_quantise);
   linear(gate_up, rows);
+  did(Operation::gate_up);
   const LinearTask down[] = {{&weights.down, floats(delta_), width}};
   const auto multiply =
       spec_.activation == model::FeedForwardActivation::silu ? kernels_.silu_multiply : kernels_.gelu_multiply;
@@ -265,10 +271,13 @@ void Forward::feed_forward_block(uint32_t layer, int64_t rows) {
     multiply(gate, floats(up_) + row * hidden, hidden, gate);
     prepare(gate, hidden, row, down);
   });
+  did(Operation::activation);
   linear(down, rows);
+  did(Operation::down);
   for_rows(rows, [&](int64_t row, int thread) {
     add_to_residual(floats(delta_) + row * width, {}, weights.post_feed_forward_norm, row, thread);
   });
+  did(Operation::norm_quantise);
 }
 
 void Forward::output_logits(std::span<const int64_t> wanted, const LogitsSink& sink) {
@@ -281,13 +290,16 @@ void Forward::output_logits(std::span<const int64_t> wanted, const LogitsSink& s
       const float* x = floats(x_) + wanted[static_cast<size_t>(begin + row)] * spec_.embedding_length;
       norm_and_prepare(x, model_->weights.output_norm, row, thread, output);
     });
+    did(Operation::norm_quantise);
     linear(output, rows);
+    did(Operation::logits);
     for (int64_t row = 0; row < rows; ++row) {
       std::span<float> logits(floats(logits_) + row * vocabulary, static_cast<size_t>(vocabulary));
       if (spec_.logit_softcap > 0)
         for (float& logit : logits) logit = spec_.logit_softcap * std::tanh(logit / spec_.logit_softcap);
       sink(static_cast<size_t>(begin + row), logits);
     }
+    did(Operation::sampling);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "contract/request.h"
 #include "engine/kv_memory.h"
 #include "engine/rope_table.h"
+#include "engine/step_observer.h"
 #include "model/model.h"
 
 namespace takt::engine {
@@ -27,6 +28,10 @@ struct Segment {
 
 class Forward {
  public:
+  // Rows whose logits are computed together: bounds the logits' memory (16 × 262,144 × 4 bytes = 16 MiB at the largest vocabulary)
+  // while the output matrix is read once for all decode rows of a usual step.
+  static constexpr int64_t kLogitsRows = 16;
+
   // rows_max: the most rows of one run. Errors: out_of_memory.
   static base::Result<std::unique_ptr<Forward>> create(std::shared_ptr<const model::Model> model,
                                                        base::ThreadPool& pool, int64_t rows_max);
@@ -37,6 +42,9 @@ class Forward {
   // tokens [rows]: valid ids. Segments cover all rows. Writes K and V of every row, then computes. wanted: row numbers, ascending.
   void run(std::span<const contract::TokenId> tokens, std::span<const Segment> segments,
            std::span<const int64_t> wanted, const LogitsSink& sink);
+
+  // Told of every operation of the runs from now on; null: nobody is.
+  void observe(StepObserver* observer) { observer_ = observer; }
 
  private:
   // A row's place in its sequence.
@@ -74,6 +82,9 @@ class Forward {
   void add_to_residual(const float* values, const std::vector<float>& bias, const std::vector<float>& post_norm,
                        int64_t row, int thread);
   void linear(std::span<const LinearTask> tasks, int64_t rows);
+  void did(Operation operation) {
+    if (observer_ != nullptr) observer_->on_end(operation);
+  }
   std::byte* activation_row(kernels::ActivationKind kind, int64_t k, int64_t row);
 
   // Runs job(row, thread) for each row: on this thread when there is only one, since a fork costs more than a row's work.
@@ -89,6 +100,7 @@ class Forward {
   const kernels::KernelSet& kernels_;
   const model::NetworkSpec& spec_;
   base::ThreadPool& pool_;
+  StepObserver* observer_ = nullptr;
   int64_t rows_max_;
   int64_t q_width_, kv_width_, k_max_;
   RopeTable rope_, rope_window_;
