@@ -61,8 +61,8 @@ class Chart {
   }
 
   std::string draw() const {
-    return frame() + knee(report_.knee_predicted, kPredicted, "roofline", 14) +
-           knee(report_.knee_measured, kMeasured, "measured", 28) + curve(true) + curve(false);
+    return frame() + knee(report_.knee_predicted, kPredicted, "roofline", 26) +
+           knee(report_.knee_measured, kMeasured, "measured", 10) + curve(true) + curve(false);
   }
 
  private:
@@ -91,15 +91,15 @@ class Chart {
     return out + text_at((kLeft + kWidth - kRight) / 2, bottom + 37, "middle", "", "rows decoding together");
   }
 
-  std::string knee(double rows, const char* colour, const char* who, double label_y) const {
+  std::string knee(double rows, const char* colour, const char* who, double label_above) const {
     if (rows <= 1 || rows >= rows_max()) return {};
     const bool is_right = x(rows) > kWidth * 0.7;
     return print(
                "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"1\" "
                "stroke-dasharray=\"2 3\"/>\n",
                x(rows), y_begin_, x(rows), y_begin_ + kChartHeight, colour) +
-           text_at(x(rows) + (is_right ? -6 : 6), y_begin_ + label_y, is_right ? "end" : "start",
-                   print("fill=\"%s\"", colour), print("knee, %s: %.1f", who, rows));
+           text_at(x(rows) + (is_right ? -6 : 6), y_begin_ + kChartHeight - label_above, is_right ? "end" : "start",
+                   print("class=\"knee\" fill=\"%s\"", colour), print("knee, %s: %.1f", who, rows));
   }
 
   std::string curve(bool is_prediction) const {
@@ -144,7 +144,8 @@ std::string rows_svg(const RowsReport& report) {
       "font-size=\"12\" fill=\"#333\">\n",
       kWidth, kHeight, kWidth, kHeight);
   out +=
-      "<style>.title{font-size:14px;font-weight:bold}.grid{stroke:#ddd}.axis{stroke:#333}</style>\n"
+      "<style>.title{font-size:14px;font-weight:bold}.grid{stroke:#ddd}.axis{stroke:#333}"
+      ".knee{paint-order:stroke;stroke:white;stroke-width:4px}</style>\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
   out += text_at(
       kLeft, 26, "start", "font-size=\"16\" font-weight=\"bold\"",
