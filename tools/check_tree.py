@@ -19,7 +19,7 @@ from layers import Layers, LayersError
 
 FUNCTION_LINES_SOFT, FUNCTION_LINES_HARD = 40, 70
 FILE_LINES_SOFT, FILE_LINES_HARD = 400, 800
-SOURCE_FOLDERS = ("src", "apps", "tests", "fuzz")
+SOURCE_FOLDERS = ("src", "apps", "tests", "fuzz", "bench")
 BARRED_WORDS = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]*)"|<([^>]*)>)', re.M)
 RATCHET_FILE = "tools/length_ratchet.txt"
