@@ -120,12 +120,11 @@ TEST_F(ModelBench, RowsAreMeasuredAndPredicted) {
   EXPECT_NE(rows_json(report).find("\"rows\":5"), std::string::npos);
 }
 
-TEST(Knee, WhereTheFlatPartMeetsTheSlope) {
-  const auto point = [](int64_t rows, double us) { return RowsPoint{rows, {}, us, 0, 0, 0, 0}; };
-  // 10 us up to five rows, 2 us a row from there on.
-  EXPECT_DOUBLE_EQ(measured_knee({point(1, 10), point(4, 10), point(8, 16), point(16, 32)}), 5);
-  EXPECT_EQ(measured_knee({point(1, 10), point(4, 10), point(8, 10)}), 0);  // not reached
-  EXPECT_EQ(measured_knee({point(1, 10), point(2, 20)}), 0);                // too few
+TEST(Knee, TheBestSpeedOverThatOfOneRow) {
+  const auto point = [](int64_t rows, double speed) { return RowsPoint{rows, {}, 0, speed, 0, 0, 0}; };
+  EXPECT_DOUBLE_EQ(measured_knee({point(1, 10), point(4, 40), point(8, 50), point(16, 45)}), 5);
+  EXPECT_DOUBLE_EQ(measured_knee({point(1, 10)}), 1);
+  EXPECT_EQ(measured_knee({point(2, 10), point(4, 20)}), 0);
 }
 
 }  // namespace

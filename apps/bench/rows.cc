@@ -94,13 +94,10 @@ void fill_results(const model::Model& model, const Ceilings& ceilings, RowsRepor
 }  // namespace
 
 double measured_knee(const std::vector<RowsPoint>& points) {
-  if (points.size() < 3 || points.front().rows != 1) return 0;
-  const RowsPoint& last = points.back();
-  const RowsPoint& before = points[points.size() - 2];
-  const double slope = (last.step_us_median - before.step_us_median) / static_cast<double>(last.rows - before.rows);
-  if (slope <= 0) return 0;
-  const double knee = static_cast<double>(last.rows) - (last.step_us_median - points.front().step_us_median) / slope;
-  return knee > 0 ? knee : 0;
+  if (points.front().rows != 1 || points.front().tokens_per_s <= 0) return 0;
+  double best = 0;
+  for (const RowsPoint& point : points) best = std::max(best, point.tokens_per_s);
+  return best / points.front().tokens_per_s;
 }
 
 RowsReport measure_rows(std::shared_ptr<const model::Model> model, base::ThreadPool& pool, const Roofline& roofline,
@@ -142,7 +139,7 @@ std::string rows_table(const RowsReport& report) {
   if (report.knee_predicted > 0) text += line;
   std::snprintf(line, sizeof line, "%s at %.1f rows as measured", report.knee_predicted > 0 ? "," : "",
                 report.knee_measured);
-  text += report.knee_measured > 0 ? line : ", not reached as measured";
+  text += report.knee_measured > 0 ? line : "";
   return text + "\n";
 }
 

@@ -37,7 +37,8 @@ struct RowsReport {
   // Rows at which the arithmetic of the linear layers takes as long as reading their weights: below, one more row is nearly free.
   // 0: unknown.
   double knee_predicted = 0;
-  // Where the time of one row, and the straight line through the two largest counts, meet; 0: they do not.
+  // The best speed of all rows together over the speed of one: where the flat and the rising part of the step's time would meet if
+  // both were straight lines. 0: one row was not measured.
   double knee_measured = 0;
 };
 
