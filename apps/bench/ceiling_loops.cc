@@ -33,13 +33,13 @@ TAKT_LOOP(dot_avx_vnni, TAKT_ZERO_VEX, TAKT_CHAINS(TAKT_DOT_AVX_VNNI), "vzeroupp
 // additions take turns in the multiplier's pipes.
 #define TAKT_MULTIPLY(N) "vpmaddubsw %%ymm14, %%ymm15, %%ymm" #N "\n"
 #define TAKT_ADD(TO, N) "vpaddw %%ymm" #N ", %%ymm" #TO ", %%ymm" #TO "\n"
-#define TAKT_DOT_SIX                                                                                                \
-  TAKT_MULTIPLY(8)                                                                                                  \
-  TAKT_MULTIPLY(9)                                                                                                  \
-  TAKT_MULTIPLY(10)                                                                                                 \
-  TAKT_MULTIPLY(11)                                                                                                 \
-  TAKT_MULTIPLY(12) TAKT_MULTIPLY(13) TAKT_ADD(0, 8) TAKT_ADD(1, 9) TAKT_ADD(2, 10) TAKT_ADD(3, 11) TAKT_ADD(4, 12) \
-      TAKT_ADD(5, 13)
+#define TAKT_DOT_SIX \
+  TAKT_MULTIPLY(8)   \
+  TAKT_MULTIPLY(9)   \
+  TAKT_MULTIPLY(10)  \
+  TAKT_MULTIPLY(11)  \
+  TAKT_MULTIPLY(12)  \
+  TAKT_MULTIPLY(13) TAKT_ADD(0, 8) TAKT_ADD(1, 9) TAKT_ADD(2, 10) TAKT_ADD(3, 11) TAKT_ADD(4, 12) TAKT_ADD(5, 13)
 TAKT_LOOP(dot_avx2, TAKT_ZERO_VEX, TAKT_DOT_SIX TAKT_DOT_SIX, "vzeroupper\n")
 #define TAKT_BF16_AVX512(N) "vdpbf16ps %%zmm14, %%zmm15, %%zmm" #N "\n"
 TAKT_LOOP(bf16_avx512, TAKT_ZERO_VEX, TAKT_CHAINS(TAKT_BF16_AVX512), "vzeroupper\n")
