@@ -13,6 +13,8 @@ namespace {
 
 using engine::Operation;
 
+constexpr int64_t kFillChunk = 512;  // tokens a step, while the depth is filled
+
 // In the order of Operation.
 constexpr const char* kNames[engine::kOperationCount] = {"embedding", "norm, quantise", "qkv",      "rope, store kv",
                                                          "attention", "attention out",  "gate, up", "activation",
@@ -118,9 +120,10 @@ std::vector<StepProfile> measure_profile(std::shared_ptr<const model::Model> mod
                                          const Roofline& roofline, const ProfileOptions& options) {
   const int64_t depth = options.depth, prompt_end = depth + options.prompt_tokens;
   const int64_t decode_at = std::max<int64_t>(depth, 1);
-  EngineDriver driver(model, pool, {1, prompt_end + options.repetitions + 2, prompt_end, true});
+  EngineDriver driver(model, pool, {1, prompt_end + options.repetitions + 2, std::max(options.prompt_tokens, kFillChunk), true});
   driver.begin(0, prompt_end);
-  driver.prefill(0, 0, prompt_end, options.prompt_tokens);  // keys and values of the depth; wakes what sleeps
+  driver.prefill(0, 0, depth, kFillChunk);
+  driver.prefill(0, depth, prompt_end, options.prompt_tokens);  // wakes what sleeps
   const Ceilings ceilings = ceilings_of(roofline, model->kernel_set->name, pool.thread_count());
   const std::string at = " at depth " + std::to_string(depth);
   std::vector<StepProfile> profiles;
