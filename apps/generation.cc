@@ -104,8 +104,9 @@ Shares shares_of(const Session& session, const contract::RequestTimes& request, 
   const int64_t prompt = request.prompt_tokens.count(), decoded = request.output_tokens.count() - 1;
   Shares shares;
   if (prefill_us > 0)
-    shares.mfu = mfu_percent(work_of_prefill(model, request.prompt_tokens_cached.count(), prompt, session.capacity().step_tokens_max),
-                             static_cast<double>(prefill_us) * 1e-6, ceilings);
+    shares.mfu = mfu_percent(
+        work_of_prefill(model, request.prompt_tokens_cached.count(), prompt, session.capacity().step_tokens_max),
+        static_cast<double>(prefill_us) * 1e-6, ceilings);
   if (decode_us > 0 && decoded > 0)
     shares.mbu = mbu_percent(work_of_decode(model, prompt, decoded), static_cast<double>(decode_us) * 1e-6, ceilings);
   return shares;

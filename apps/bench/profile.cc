@@ -120,7 +120,8 @@ std::vector<StepProfile> measure_profile(std::shared_ptr<const model::Model> mod
                                          const Roofline& roofline, const ProfileOptions& options) {
   const int64_t depth = options.depth, prompt_end = depth + options.prompt_tokens;
   const int64_t decode_at = std::max<int64_t>(depth, 1);
-  EngineDriver driver(model, pool, {1, prompt_end + options.repetitions + 2, std::max(options.prompt_tokens, kFillChunk), true});
+  EngineDriver driver(model, pool,
+                      {1, prompt_end + options.repetitions + 2, std::max(options.prompt_tokens, kFillChunk), true});
   driver.begin(0, prompt_end);
   driver.prefill(0, 0, depth, kFillChunk);
   driver.prefill(0, depth, prompt_end, options.prompt_tokens);  // wakes what sleeps
