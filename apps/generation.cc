@@ -171,7 +171,7 @@ AnswerTimes stream_answer(Session& session, const server::TextServices& text, st
     answer += piece;
     std::fwrite(piece.data(), 1, piece.size(), stdout);
     std::fflush(stdout);
-    if (is_interrupted.load() || std::ferror(stdout) != 0) session.world().cancel(*id);
+    if (is_interrupted.load() || std::ferror(stdout) != 0) session.world().cancel(id->id);
   }
   AnswerTimes times = sink->times();
   times.text = std::move(answer);

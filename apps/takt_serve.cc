@@ -1,12 +1,15 @@
 // `takt serve`: the HTTP server.
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 
 #include "app_options.h"
 #include "base/log.h"
 #include "commands.h"
 #include "kernels/kernel_set.h"
 #include "log_sink.h"
+#include "policy_options.h"
 #include "server/server.h"
 #include "session.h"
 #include "text_model.h"
@@ -21,6 +24,8 @@ struct ServeOptions {
   server::ServerOptions server;
   std::string alias;
   std::string log_level = "info";
+  PolicyOptions policy;
+  std::string api_key_file;
 };
 
 void say(base::LogLevel level, const char* format, auto... values) {
@@ -38,7 +43,50 @@ sigset_t stop_signals() {
   return signals;
 }
 
-void serve(const ServeOptions& options) {
+// Waits for a signal to stop. Meanwhile says what the load means whenever that has changed by a quarter, but not more often than
+// every five seconds, and whenever a promise was broken.
+int wait_and_report(const sigset_t& signals, Session& session) {
+  const timespec interval{5, 0};
+  contract::Bounds said;
+  const auto has_changed = [](base::Micros before, base::Micros now) {
+    return 4 * std::abs((now - before).count()) > before.count() && (now - before).count() != 0;
+  };
+  for (;;) {
+    const int signal = sigtimedwait(&signals, nullptr, &interval);
+    if (signal > 0) return signal;
+    const contract::Bounds bounds = session.world().bounds();
+    if (has_changed(said.gap_max, bounds.gap_max) || has_changed(said.prompt_wait_max, bounds.prompt_wait_max)) {
+      say(base::LogLevel::info, "bounds: longest gap %.0f ms with %u decoding, longest wait of a prompt %.0f ms with %lld tokens queued",
+          static_cast<double>(bounds.gap_max.count()) / 1e3, bounds.decoding_requests,
+          static_cast<double>(bounds.prompt_wait_max.count()) / 1e3, static_cast<long long>(bounds.waiting_tokens.count()));
+    }
+    if (bounds.bound_violations > said.bound_violations && bounds.last_violation) {
+      const contract::BoundViolation& last = *bounds.last_violation;
+      say(base::LogLevel::warning,
+          "bound broken %llu times; last in step %llu: %.0f ms, promised %.0f, expected %.0f, with %u prompt tokens and %u decode rows",
+          static_cast<unsigned long long>(bounds.bound_violations - said.bound_violations),
+          static_cast<unsigned long long>(last.step), static_cast<double>(last.actual.count()) / 1e3,
+          static_cast<double>(last.bound.count()) / 1e3, static_cast<double>(last.predicted.count()) / 1e3,
+          last.prefill_tokens, last.decode_rows);
+    }
+    said = bounds;
+  }
+}
+
+server::ApiKeys read_keys(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) fail("--api-key-file " + path + ": cannot be read");
+  auto keys = server::ApiKeys::read(in);
+  if (!keys) fail("--api-key-file " + path + ": " + keys.error().message);
+  if (keys->empty()) fail("--api-key-file " + path + ": has no key");
+  return std::move(keys).value();
+}
+
+void serve(ServeOptions options) {
+  auto policy = read_policy(options.policy);
+  if (!policy) fail(policy.error());
+  options.session.policy = *policy;
+  if (!options.api_key_file.empty()) options.server.keys = read_keys(options.api_key_file);
   const sigset_t signals = stop_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
@@ -64,8 +112,7 @@ void serve(const ServeOptions& options) {
     say(base::LogLevel::warning, "not the fastest kernels: %s instead of %s (%s)",
         std::string(session.model().kernel_set->name).c_str(), std::string(best->name).c_str(),
         best->is_supported() ? "--kernels" : "this processor lacks what they need");
-  int signal = 0;
-  sigwait(&signals, &signal);
+  const int signal = wait_and_report(signals, session);
   say(base::LogLevel::info, "%s: finishing %zu requests (again: stop at once)",
       signal == SIGTERM ? "SIGTERM" : "interrupted", (*server)->active_requests());
   (*server)->begin_drain();
@@ -86,6 +133,9 @@ void add_serve_command(CLI::App& app) {
   add_option(*command, "--alias", options->alias, "the model's name in /v1/models and replies; empty: the file's");
   add_option(*command, "--rows-max", options->session.rows_max, "requests running at once; others wait")
       ->check(CLI::Range(1, 1024));
+  add_policy_options(*command, options->policy);
+  add_option(*command, "--api-key-file", options->api_key_file,
+             "only requests with a key of this file are served: a line each, KEY [interactive|batch|background]");
   add_option(*command, "--log-level", options->log_level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
   add_option(*command, "--record", options->session.record,

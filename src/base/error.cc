@@ -13,6 +13,8 @@ std::string_view name(ErrorCode code) {
     case ErrorCode::exceed_context_size: return "exceed_context_size";
     case ErrorCode::template_error: return "template_error";
     case ErrorCode::queue_full: return "queue_full";
+    case ErrorCode::limit_unreachable: return "limit_unreachable";
+    case ErrorCode::unauthorized: return "unauthorized";
     case ErrorCode::cancelled: return "cancelled";
     case ErrorCode::shutting_down: return "shutting_down";
     case ErrorCode::internal: return "internal";

@@ -2,6 +2,7 @@
 // speaks to a person (the command line, the HTTP server) turns it into words, an exit code or an HTTP status.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,8 @@ enum class ErrorCode {
   exceed_context_size,  // a prompt is longer than the context; the message has both numbers
   template_error,       // a chat template raised an exception or broke a bound; the message is the template's own
   queue_full,           // admission refused: a bounded queue is full; try again later
+  limit_unreachable,    // admission refused: the promise to the request's class is not expected to be kept; try again later
+  unauthorized,         // no API key, or none that is known
   cancelled,            // the client went away or asked to stop
   shutting_down,        // the server drains and takes no new work
   internal,             // a broken invariant inside Takt
@@ -30,7 +33,8 @@ std::string_view name(ErrorCode code);
 
 struct Error {
   ErrorCode code = ErrorCode::internal;
-  std::string message;  // one sentence for a person: what was wrong, where, what was expected
+  std::string message;         // one sentence for a person: what was wrong, where, what was expected
+  uint32_t retry_after_s = 0;  // when trying again later makes sense: seconds from now; 0: not known
 };
 
 // Either a value or an Error. Check `ok()` (or the bool conversion) before `value()`.

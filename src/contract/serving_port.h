@@ -24,6 +24,10 @@ struct RequestTimes {
   base::Tokens prompt_tokens;
   base::Tokens prompt_tokens_cached;  // taken from a prefix cache, not evaluated
   base::Tokens output_tokens;
+  // Foretold at submission, from then on: the first token, and the last one if the answer takes its whole limit. Nothing while
+  // no step was measured.
+  std::optional<base::Micros> predicted_ttft;
+  std::optional<base::Micros> predicted_finish;
 };
 
 // Receives one request's output. Called from the loop's thread, in order: must not block, throw or call back into the port.
@@ -41,12 +45,18 @@ struct Submission {
   std::shared_ptr<OutputSink> sink;
 };
 
+struct Acceptance {
+  RequestId id;
+  std::optional<base::Micros> predicted_ttft;  // as in RequestTimes
+  std::optional<base::Micros> predicted_finish;
+};
+
 class ServingPort {
  public:
   virtual ~ServingPort() = default;
   // Thread-safe; does not block on a running step. Refusals that need the scheduler (queue full, context size) come back as an
-  // error at once. Errors: exceed_context_size, queue_full, invalid_argument, shutting_down.
-  virtual base::Result<RequestId> submit(Submission submission) = 0;
+  // error at once. Errors: exceed_context_size, queue_full, limit_unreachable, invalid_argument, shutting_down.
+  virtual base::Result<Acceptance> submit(Submission submission) = 0;
   // Thread-safe. The row is free within one step; the sink gets a last output with FinishReason::cancelled.
   virtual void cancel(RequestId id) = 0;
   // A snapshot for health and metrics. Thread-safe.

@@ -111,7 +111,7 @@ void refuse_if_late(const contract::ServicePolicy& policy, contract::ServiceClas
       *admission.predicted_ttft <= *limit)
     return;
   admission.is_accepted = false;
-  admission.refusal = base::ErrorCode::queue_full;
+  admission.refusal = base::ErrorCode::limit_unreachable;
   admission.retry_after = *admission.predicted_ttft - *limit;
   admission.reason = "the first token is expected after " + number(admission.predicted_ttft->count() / 1000) +
                      " ms, the limit of class " + std::string(name(service_class)) + " is " +

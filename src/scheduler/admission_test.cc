@@ -133,7 +133,7 @@ TEST(Admission, RefusesWhoWouldBeLateOnlyWhenAskedTo) {
   EXPECT_TRUE(admission.is_accepted) << "no limit";
   refuse_if_late(policy, contract::ServiceClass::interactive, admission);
   EXPECT_FALSE(admission.is_accepted);
-  EXPECT_EQ(admission.refusal, base::ErrorCode::queue_full);
+  EXPECT_EQ(admission.refusal, base::ErrorCode::limit_unreachable);
   EXPECT_EQ(admission.retry_after, base::Micros(2'500'000));
   EXPECT_NE(admission.reason.find("3500 ms"), std::string::npos) << admission.reason;
 }

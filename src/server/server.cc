@@ -80,7 +80,8 @@ base::Status BeastServer::listen() {
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
   if (error) return io_error("cannot listen on " + where, error);
   port_ = acceptor_.local_endpoint(error).port();
-  api_ = std::make_unique<Api>(ApiOptions{options_.api, options_.allowed_origins, address.is_loopback()}, metrics_);
+  api_ = std::make_unique<Api>(ApiOptions{options_.api, options_.allowed_origins, address.is_loopback(), options_.keys},
+                               metrics_);
   shared_->limits = options_.connection;
   shared_->handler = [this](std::shared_ptr<Exchange> exchange) { api_->handle(std::move(exchange)); };
   shared_->run_in_background = [this](std::function<void()> function) { asio::post(background_, std::move(function)); };

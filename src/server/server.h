@@ -16,6 +16,7 @@
 #include "contract/model_shape.h"
 #include "contract/serving_port.h"
 #include "server/http/limits.h"
+#include "server/openai/api_keys.h"
 #include "server/openai/generation_request.h"
 #include "server/text_services.h"
 
@@ -27,6 +28,7 @@ struct ServerOptions {
   ConnectionLimits connection;
   ApiLimits api;
   std::vector<std::string> allowed_origins;  // web pages besides those of this machine; see is_origin_allowed()
+  ApiKeys keys;                              // none: everybody may use the server
   uint32_t io_threads = 1;
   uint32_t background_threads =
       4;  // JSON, templates, tokenising: several, so that small requests do not wait behind a large one

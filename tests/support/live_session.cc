@@ -89,7 +89,7 @@ std::shared_ptr<CollectingSink> LiveSession::submit(std::vector<contract::TokenI
   if (!accepted)
     ADD_FAILURE() << accepted.error().message;
   else if (id != nullptr)
-    *id = *accepted;
+    *id = accepted->id;
   return sink;
 }
 

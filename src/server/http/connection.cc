@@ -42,6 +42,14 @@ class Connection::HttpExchange final : public Exchange {
   void on_disconnect(std::function<void()> callback) override {
     if (is_open()) on_disconnect_ = std::move(callback);
   }
+  void call_after(std::chrono::milliseconds delay, std::function<void()> function) override {
+    if (!is_open()) return;
+    connection_->request_timer_.expires_after(delay);
+    connection_->request_timer_.async_wait(
+        [connection = connection_, exchange = this, function = std::move(function)](const error_code& error) {
+          if (!error && connection->current_.get() == exchange) function();
+        });
+  }
   void post(std::function<void()> function) override { asio::post(connection_->strand_, std::move(function)); }
   void run_in_background(std::function<void()> function) override {
     connection_->shared_->run_in_background(std::move(function));
@@ -66,6 +74,7 @@ Connection::Connection(asio::ip::tcp::socket socket, std::shared_ptr<ConnectionS
     : socket_(std::move(socket)),
       strand_(socket_.get_executor()),
       timer_(strand_),
+      request_timer_(strand_),
       shared_(std::move(shared)),
       parser_(std::make_unique<RequestParser>(shared_->limits)) {}
 
@@ -250,6 +259,7 @@ void Connection::end_stream() {
 
 void Connection::complete_response() {
   is_response_complete_ = true;
+  request_timer_.cancel();
   if (current_) {
     current_->take_disconnect_callback();
     current_.reset();
@@ -357,6 +367,7 @@ void Connection::close() {
   error_code ignored;
   socket_.close(ignored);
   timer_.cancel();
+  request_timer_.cancel();
   output_.clear();
   output_bytes_ = 0;
   shared_->body_bytes -= std::exchange(accounted_body_bytes_, 0);

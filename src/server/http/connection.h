@@ -80,6 +80,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   boost::asio::ip::tcp::socket socket_;
   const boost::asio::any_io_executor strand_;
   boost::asio::steady_timer timer_;
+  boost::asio::steady_timer request_timer_;  // HttpExchange::call_after()
   const std::shared_ptr<ConnectionShared> shared_;
   State state_ = State::reading;
 

@@ -1,15 +1,25 @@
 // One HTTP request and its reply, seen without sockets: what the endpoints work with. http/connection.cc implements it.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "contract/request.h"
+
 namespace takt::server {
 
 using HeaderList = std::vector<std::pair<std::string, std::string>>;
+
+// Who asks, by the API key; without keys everybody is the same.
+struct Caller {
+  uint64_t tenant = 0;
+  contract::ServiceClass default_class = contract::ServiceClass::interactive;
+};
 
 struct HttpRequest {
   std::string method;      // "GET"; as sent
@@ -18,6 +28,7 @@ struct HttpRequest {
   HeaderList headers;      // names as sent
   std::string body;        // within ConnectionLimits::body_bytes_max
   std::string request_id;  // the client's x-request-id when it is well formed, or a generated one
+  Caller caller;
 
   // The first value of a header, found without regard to case; empty when absent.
   std::string_view header(std::string_view name) const;
@@ -55,6 +66,8 @@ class Exchange {
   virtual void abort() = 0;
   // Called once, on the strand, when the client goes away before the reply is complete. Destroyed when the reply is complete.
   virtual void on_disconnect(std::function<void()> callback) = 0;
+  // Calls the function once, on the strand, unless the reply is complete or the client gone by then. The last call counts.
+  virtual void call_after(std::chrono::milliseconds delay, std::function<void()> function) = 0;
 
   // Thread-safe: runs the function on the strand, in order of posting.
   virtual void post(std::function<void()> function) = 0;

@@ -6,7 +6,10 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
+#include <map>
 #include <mutex>
+#include <string>
 
 namespace takt::server {
 
@@ -72,9 +75,47 @@ struct ServerMetrics::Impl {
   Histogram& mean_gap_seconds =
       histogram("takt_decode_mean_gap_seconds", "Decode time over (output tokens - 1), per request with two or more.");
 
+  Histogram& prediction_error =
+      BuildHistogram()
+          .Name("takt_predicted_ttft_error_ratio")
+          .Help("Time to first token over what was foretold at submission, per request: 1 is right, 2 twice as late.")
+          .Register(registry)
+          .Add({}, Histogram::BucketBoundaries{0.25, 0.5, 0.67, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.25, 1.5, 2, 4, 8});
+
   std::mutex render_mutex;
-  uint64_t preemptions_seen = 0;  // (render_mutex)
+  std::map<std::string, uint64_t> counts_seen;  // (render_mutex)
+
+  // A count kept elsewhere, as a counter. With render_mutex held.
+  void follow(Counter& target, const std::string& key, uint64_t count) {
+    uint64_t& seen = counts_seen[key];
+    if (count > seen) target.Increment(static_cast<double>(count - seen));
+    seen = std::max(seen, count);
+  }
+  void follow_attainment(const contract::Bounds& bounds);
 };
+
+void ServerMetrics::Impl::follow_attainment(const contract::Bounds& bounds) {
+  Family<Counter>& first_tokens = BuildCounter()
+                                      .Name("takt_first_tokens_total")
+                                      .Help("First tokens by class, and whether the class's TTFT limit was kept.")
+                                      .Register(registry);
+  Family<Counter>& gaps = BuildCounter()
+                              .Name("takt_token_gaps_total")
+                              .Help("Gaps between tokens by class, and whether the class's ITL limit was kept.")
+                              .Register(registry);
+  const auto count = [this](Family<Counter>& family, const std::string& class_name, bool is_late, uint64_t value) {
+    const std::string late = is_late ? "true" : "false";
+    follow(family.Add({{"service_class", class_name}, {"late", late}}), family.GetName() + class_name + late, value);
+  };
+  for (const contract::ServiceClass service_class : contract::kServiceClasses) {
+    const contract::ClassAttainment& attainment = bounds.attainment[static_cast<size_t>(service_class)];
+    const std::string class_name(contract::name(service_class));
+    count(first_tokens, class_name, false, attainment.first_tokens - attainment.first_tokens_late);
+    count(first_tokens, class_name, true, attainment.first_tokens_late);
+    count(gaps, class_name, false, attainment.gaps - attainment.gaps_late);
+    count(gaps, class_name, true, attainment.gaps_late);
+  }
+}
 
 ServerMetrics::ServerMetrics() : impl_(std::make_unique<Impl>()) {}
 ServerMetrics::~ServerMetrics() = default;
@@ -105,6 +146,10 @@ void ServerMetrics::record_finish(std::string_view endpoint, contract::FinishRea
   if (!times.first_token) return;
   impl_->prefill_seconds.Observe(seconds_between(*times.first_scheduled, *times.first_token));
   impl_->first_token_seconds.Observe(seconds_between(times.submitted, *times.first_token));
+  if (times.predicted_ttft && times.predicted_ttft->count() > 0) {
+    impl_->prediction_error.Observe(seconds_between(times.submitted, *times.first_token) * 1e6 /
+                                    static_cast<double>(times.predicted_ttft->count()));
+  }
   if (!times.finished || times.output_tokens.count() < 2) return;
   const double decode = seconds_between(*times.first_token, *times.finished);
   impl_->decode_seconds.Observe(decode);
@@ -126,12 +171,16 @@ std::string ServerMetrics::render(const std::optional<contract::Bounds>& bounds)
         static_cast<double>(bounds->gap_max.count()) / 1e6);
     set("takt_prefill_wait_bound_seconds", "The longest wait of the prompt at the end of the queue; 0: not known yet.",
         static_cast<double>(bounds->prompt_wait_max.count()) / 1e6);
-    Counter& preemptions =
-        impl_->counter("takt_preemptions_total", "Requests whose KV pages were taken away for a while.");
-    if (bounds->preemptions > impl_->preemptions_seen) {
-      preemptions.Increment(static_cast<double>(bounds->preemptions - impl_->preemptions_seen));
-      impl_->preemptions_seen = bounds->preemptions;
-    }
+    set("takt_step_target_seconds", "What the last step of both phases was allowed to take; 0: none yet.",
+        static_cast<double>(bounds->step_us_target.count()) / 1e6);
+    set("takt_chunk_tokens", "Prompt tokens of that step.", bounds->chunk_tokens);
+    set("takt_step_margin_ratio", "How much longer than expected a step is planned to be at most.",
+        bounds->margin_thousandths / 1e3);
+    impl_->follow(impl_->counter("takt_preemptions_total", "Requests whose KV pages were taken away for a while."),
+                  "preemptions", bounds->preemptions);
+    impl_->follow(impl_->counter("takt_bound_violations_total", "Steps that took longer than was promised for them."),
+                  "violations", bounds->bound_violations);
+    impl_->follow_attainment(*bounds);
   }
   return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
 }

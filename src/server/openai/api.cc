@@ -1,3 +1,4 @@
+#include "server/openai/bounds_reply.h"
 #include "server/openai/api.h"
 
 #include <exception>
@@ -28,6 +29,7 @@ const std::vector<Api::Route>& Api::routes() {
       {"GET", "/models/", &Api::show_model},
       {"GET", "/health", &Api::show_health},
       {"GET", "/metrics", &Api::show_metrics},
+      {"GET", "/takt/bounds", &Api::show_bounds},
       {"GET", "/", &Api::show_start_page},
   };
   return routes;
@@ -163,6 +165,7 @@ void Api::dispatch(const std::shared_ptr<Exchange>& exchange) {
                                  {"Vary", "Origin"}};
   }
   const std::string_view path = without_version(request.path);
+  if (!is_admitted(*exchange, path)) return;
   std::string allowed;
   for (const Route& route : routes()) {
     if (!matches(route.path, path)) continue;
@@ -175,6 +178,20 @@ void Api::dispatch(const std::shared_ptr<Exchange>& exchange) {
   if (!allowed.empty()) return reply_method_error(*exchange, allowed + ", OPTIONS");
   ApiError error = to_api_error({base::ErrorCode::not_found, "there is nothing at this path"});
   exchange->reply(error_reply(error));
+}
+
+// With API keys, only the start page, the health and a browser's question before it sends need none. Answers 401 otherwise.
+bool Api::is_admitted(Exchange& exchange, std::string_view path) const {
+  HttpRequest& request = exchange.request();
+  if (options_.keys.empty()) return true;
+  const std::optional<Caller> caller = options_.keys.find(request.header("Authorization"));
+  if (caller) request.caller = *caller;
+  if (caller || path == "/" || path == "/health" || request.method == "OPTIONS") return true;
+  const bool has_key = !request.header("Authorization").empty();
+  exchange.reply(error_reply(to_api_error(
+      {base::ErrorCode::unauthorized, has_key ? "the API key in 'Authorization: Bearer KEY' is not known"
+                                              : "an API key is needed: 'Authorization: Bearer KEY'"})));
+  return false;
 }
 
 void Api::reply_method_error(Exchange& exchange, std::string_view allowed) const {
@@ -294,6 +311,14 @@ void Api::show_health(const std::shared_ptr<Exchange>& exchange) {
   if (backend_or_refuse(*exchange) == nullptr) return;
   HttpReply reply;
   reply.body = "{\"status\":\"ok\"}";
+  exchange->reply(std::move(reply));
+}
+
+void Api::show_bounds(const std::shared_ptr<Exchange>& exchange) {
+  const std::shared_ptr<const Backend> backend = backend_or_refuse(*exchange);
+  if (backend == nullptr) return;
+  HttpReply reply;
+  reply.body = bounds_json(backend->port->bounds());
   exchange->reply(std::move(reply));
 }
 

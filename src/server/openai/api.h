@@ -9,6 +9,7 @@
 
 #include "server/http/exchange.h"
 #include "server/metrics/server_metrics.h"
+#include "server/openai/api_keys.h"
 #include "server/openai/backend.h"
 #include "server/openai/generation_request.h"
 
@@ -20,6 +21,7 @@ struct ApiOptions {
   // when the server listens beyond the loopback interface, have the host name that the page used to reach it.
   std::vector<std::string> allowed_origins;
   bool is_loopback = true;
+  ApiKeys keys;
 };
 
 class Api {
@@ -37,6 +39,7 @@ class Api {
 
  private:
   struct Route;
+  bool is_admitted(Exchange& exchange, std::string_view path) const;
   using Handler = void (Api::*)(const std::shared_ptr<Exchange>& exchange);
   using TextFunction = HttpReply (*)(std::string_view body, const Backend& backend);
 
@@ -57,6 +60,7 @@ class Api {
   void list_models(const std::shared_ptr<Exchange>& exchange);
   void show_model(const std::shared_ptr<Exchange>& exchange);
   void show_health(const std::shared_ptr<Exchange>& exchange);
+  void show_bounds(const std::shared_ptr<Exchange>& exchange);
   void show_metrics(const std::shared_ptr<Exchange>& exchange);
   void show_start_page(const std::shared_ptr<Exchange>& exchange);
 

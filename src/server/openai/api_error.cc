@@ -1,5 +1,7 @@
 #include "server/openai/api_error.h"
 
+#include <algorithm>
+
 #include "server/http/json_writer.h"
 
 namespace takt::server {
@@ -24,6 +26,8 @@ constexpr StatusRow kStatusTable[] = {
     {base::ErrorCode::exceed_context_size, 400, "exceed_context_size_error"},
     {base::ErrorCode::template_error, 400, "invalid_request_error"},
     {base::ErrorCode::queue_full, 503, "unavailable_error"},
+    {base::ErrorCode::limit_unreachable, 429, "rate_limit_error"},
+    {base::ErrorCode::unauthorized, 401, "authentication_error"},
     {base::ErrorCode::cancelled, 499, "cancelled_error"},
     {base::ErrorCode::shutting_down, 503, "unavailable_error"},
     {base::ErrorCode::internal, 500, "server_error"},
@@ -50,6 +54,7 @@ ApiError to_api_error(const base::Error& error) {
   }
   out.code = std::string(base::name(error.code));
   out.message = error.message;
+  out.retry_after_s = error.retry_after_s;
   return out;
 }
 
@@ -72,7 +77,9 @@ HttpReply error_reply(const ApiError& error) {
   HttpReply reply;
   reply.status = error.status;
   reply.body = error_json(error);
-  if (error.status == 503) reply.headers.emplace_back("Retry-After", "1");
+  if (error.status == 503 || error.status == 429)
+    reply.headers.emplace_back("Retry-After", std::to_string(std::max<uint32_t>(error.retry_after_s, 1)));
+  if (error.status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
   return reply;
 }
 

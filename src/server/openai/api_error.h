@@ -19,6 +19,7 @@ struct ApiError {
   // With exceed_context_size, in llama-server's names.
   std::optional<int64_t> prompt_tokens;
   std::optional<int64_t> context_tokens;
+  uint32_t retry_after_s = 0;  // with 429 and 503; 0: one second
 };
 
 // 400 naming a field of the request.

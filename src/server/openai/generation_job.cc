@@ -28,6 +28,11 @@ GenerationJob::GenerationJob(std::shared_ptr<Exchange> exchange, std::shared_ptr
 
 void GenerationJob::start() {
   exchange_->on_disconnect([self = shared_from_this()] { self->stop_choices(); });
+  if (prepared_.request.timeout) {
+    exchange_->call_after(*prepared_.request.timeout, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->on_timeout();
+    });
+  }
   for (size_t i = 0; i < choices_.size(); ++i) {
     if (const auto error = submit(i)) return refuse(*error, choices_[i].prompt_index);
   }
@@ -46,7 +51,8 @@ std::optional<base::Error> GenerationJob::submit(size_t index) {
   const int64_t context_tokens = backend_->context_tokens;
   submission.request.output_tokens_max =
       base::Tokens(std::min(request.output_tokens_max.value_or(context_tokens), context_tokens));
-  submission.request.service_class = request.service_class;
+  submission.request.service_class = request.service_class.value_or(exchange_->request().caller.default_class);
+  submission.request.tenant = exchange_->request().caller.tenant;
   submission.generation.sampling = request.sampling;
   // Counted within the prompt, so that a prompt's answer is the same alone and in a list.
   submission.generation.sampling.choice_index = static_cast<uint32_t>(index % request.choices_per_prompt);
@@ -60,13 +66,17 @@ std::optional<base::Error> GenerationJob::submit(size_t index) {
   choice.queue = std::make_shared<OutputQueue>(exchange_, std::shared_ptr<OutputReceiver>(shared_from_this(), this),
                                                index, metrics_, std::string(name(request.endpoint)), std::move(label));
   submission.sink = choice.queue;
-  base::Result<contract::RequestId> accepted = backend_->port->submit(std::move(submission));
+  base::Result<contract::Acceptance> accepted = backend_->port->submit(std::move(submission));
   if (!accepted) {
     choice.queue->detach();
     choice.queue.reset();
     return accepted.error();
   }
-  choice.request = *accepted;
+  choice.request = accepted->id;
+  if (index == 0 && accepted->predicted_ttft) {
+    const int64_t ms = accepted->predicted_ttft->count() / 1000;
+    exchange_->reply_headers().emplace_back("x-takt-predicted-ttft-ms", std::to_string(ms));
+  }
   ++running_count_;
   return std::nullopt;
 }
@@ -188,6 +198,19 @@ void GenerationJob::fail(const ApiError& error) {
   if (!prepared_.request.stream) return exchange_->reply(error_reply(error));
   exchange_->write(error_chunk(error) + std::string(kDoneChunk));
   exchange_->end_stream();
+}
+
+void GenerationJob::on_timeout() {
+  if (running_count_ == 0) return;
+  metrics_->count_refusal(name(prepared_.request.endpoint), "timeout");
+  ApiError error;
+  error.status = 408;
+  error.type = "timeout_error";
+  error.code = "timeout";
+  error.param = "timeout";
+  error.message = "the request was not finished within the " +
+                  std::to_string(prepared_.request.timeout->count()) + " ms that it gave itself";
+  fail(error);
 }
 
 void GenerationJob::on_overflow() { exchange_->abort(); }

@@ -48,6 +48,7 @@ class GenerationJob final : public std::enable_shared_from_this<GenerationJob>, 
   void refuse(const base::Error& error, size_t prompt_index);
   void on_output(size_t index, contract::RequestOutput output, const contract::RequestTimes& times) override;
   void on_overflow() override;
+  void on_timeout();
   void stream_output(size_t index, const contract::RequestOutput& output);
   std::string stream_beginning(size_t index);
   void fail(const ApiError& error);

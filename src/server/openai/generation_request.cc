@@ -115,10 +115,21 @@ void read_stream(FieldReader& reader, std::optional<ApiError>& error, Generation
   }
 }
 
-// `service_class` is ours; OpenAI's `service_tier` maps where it means something here: "flex" is cheap and late.
+// The longest that a client may ask us to wait for it: a day.
+constexpr double kTimeoutSecondsMax = 86'400;
+
+void read_timeout(FieldReader& reader, GenerationRequest& out) {
+  const auto seconds = reader.number("timeout", 0.001, kTimeoutSecondsMax);
+  if (seconds) out.timeout = std::chrono::milliseconds(static_cast<int64_t>(*seconds * 1000));
+}
+
+// `service_class` is ours; OpenAI's `service_tier` maps where it means something here: "flex" is cheap and late, "priority"
+// is not; "auto" and "default" leave it to the key.
 void read_service_class(FieldReader& reader, GenerationRequest& out) {
   using contract::ServiceClass;
-  if (const auto tier = reader.string("service_tier"); tier == "flex") out.service_class = ServiceClass::batch;
+  const auto tier = reader.string("service_tier");
+  if (tier == "flex") out.service_class = ServiceClass::batch;
+  if (tier == "priority") out.service_class = ServiceClass::interactive;
   const auto wanted = reader.string("service_class");
   if (!wanted) return;
   for (const ServiceClass service_class : {ServiceClass::interactive, ServiceClass::batch, ServiceClass::background}) {
@@ -185,6 +196,7 @@ std::optional<ApiError> parse_generation_request(std::string_view body, Endpoint
   read_logprobs(reader, limits, out);
   read_stream(reader, error, out);
   read_service_class(reader, out);
+  read_timeout(reader, out);
   refuse_unsupported(reader, error, out);
   reader.string("user");
   return error;

@@ -4,6 +4,7 @@
 #include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <memory>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,7 +49,8 @@ struct GenerationRequest {
   bool echo = false;  // completions: the reply begins with the prompt
   bool stream = false;
   bool include_usage = false;  // in a stream
-  contract::ServiceClass service_class = contract::ServiceClass::interactive;
+  std::optional<contract::ServiceClass> service_class;  // nothing: the API key's
+  std::optional<std::chrono::milliseconds> timeout;     // from when the request was read; then it is cancelled
 };
 
 // Reads a request body. Fields not known are ignored, null counts as absent. Returns the first error, which names its field, or

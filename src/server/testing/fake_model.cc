@@ -76,7 +76,7 @@ base::Micros FakeModel::now() const {
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - origin_).count());
 }
 
-base::Result<contract::RequestId> FakeModel::submit(contract::Submission submission) {
+base::Result<contract::Acceptance> FakeModel::submit(contract::Submission submission) {
   const std::lock_guard lock(mutex_);
   const auto prompt_tokens = submission.request.prompt_tokens().count();
   if (prompt_tokens >= options_.context_tokens) {
@@ -105,7 +105,7 @@ base::Result<contract::RequestId> FakeModel::submit(contract::Submission submiss
   const contract::RequestId id = entry.request.id;
   entries_.emplace(id.value, std::move(entry));
   event_.notify_all();
-  return id;
+  return contract::Acceptance{id, options_.predicted_ttft, options_.predicted_ttft};
 }
 
 void FakeModel::cancel(contract::RequestId id) {

@@ -21,6 +21,7 @@ class FakeModel final : public contract::ServingPort {
  public:
   struct Options {
     uint32_t context_tokens = 4096;
+    std::optional<base::Micros> predicted_ttft = std::nullopt;
     size_t requests_max = 64;  // running and waiting: queue_full above
     std::chrono::microseconds step_interval{0};
     std::string extra_text = {};  // put behind every token's text, to make outputs large
@@ -29,7 +30,7 @@ class FakeModel final : public contract::ServingPort {
   explicit FakeModel(Options options);
   ~FakeModel() override;
 
-  base::Result<contract::RequestId> submit(contract::Submission submission) override;
+  base::Result<contract::Acceptance> submit(contract::Submission submission) override;
   void cancel(contract::RequestId id) override;
   contract::Bounds bounds() const override;
 

@@ -27,7 +27,7 @@ base::Micros RealWorld::now() const {
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - origin_).count());
 }
 
-base::Result<contract::RequestId> RealWorld::submit(contract::Submission submission) {
+base::Result<contract::Acceptance> RealWorld::submit(contract::Submission submission) {
   if (submission.request.prompt == nullptr || submission.request.prompt->empty())
     return base::Error{base::ErrorCode::invalid_argument, "the prompt has no tokens"};
   const std::lock_guard guard(mutex_);
@@ -36,7 +36,11 @@ base::Result<contract::RequestId> RealWorld::submit(contract::Submission submiss
   request.id = contract::RequestId{next_id_++};
   const base::Micros time = now();
   const contract::Admission admission = scheduler_.submit(request, time);
-  if (!admission.is_accepted) return base::Error{admission.refusal, admission.reason};
+  if (!admission.is_accepted) {
+    base::Error error{admission.refusal, admission.reason};
+    error.retry_after_s = static_cast<uint32_t>((admission.retry_after.count() + 999'999) / 1'000'000);
+    return error;
+  }
   request.output_tokens_max = admission.output_tokens_max;
   // The engine only files the request here, which a running step does not notice.
   if (auto status = engine_.admit(request, std::move(submission.generation)); !status) {
@@ -47,10 +51,12 @@ base::Result<contract::RequestId> RealWorld::submit(contract::Submission submiss
   entry.sink = std::move(submission.sink);
   entry.times.submitted = time;
   entry.times.prompt_tokens = request.prompt_tokens();
+  entry.times.predicted_ttft = admission.predicted_ttft;
+  entry.times.predicted_finish = admission.predicted_finish;
   entries_.emplace(request.id, std::move(entry));
   has_event_ = true;
   event_.notify_all();
-  return request.id;
+  return contract::Acceptance{request.id, admission.predicted_ttft, admission.predicted_finish};
 }
 
 void RealWorld::cancel(contract::RequestId id) {

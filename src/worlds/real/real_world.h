@@ -27,7 +27,7 @@ class RealWorld final : public contract::ServingPort {
   void stop();
 
   // ServingPort.
-  base::Result<contract::RequestId> submit(contract::Submission submission) override;
+  base::Result<contract::Acceptance> submit(contract::Submission submission) override;
   void cancel(contract::RequestId id) override;
   contract::Bounds bounds() const override;
 
