@@ -120,7 +120,7 @@ StepBudget Scheduler::plan_step(contract::ServiceClass first_class, base::Micros
   const DecodeTurns decode(residents_, is_chunk_fixed ? contract::ServiceClass::background : first_class, policy_, now);
   const bool has_limit = decode.plan_required(residents_, budget, plan);
   limit_step(first_class, has_limit, budget);
-  const StartGate gate(residents_, capacity_, policy_, estimator_);
+  const StartGate gate(residents_, capacity_, policy_, estimator_, now);
   PrefillTurns(queue_, residents_, gate, first_class, now).plan(budget, plan);
   decode.plan_optional(residents_, budget, plan);
   return budget;

@@ -26,14 +26,12 @@ void StepBudget::limit_to_efficient() {
     return static_cast<double>(std::max<int64_t>(estimator_.predict_high(shape).count(), 1));
   };
   const uint32_t rows = shape_.decode_rows;
-  uint32_t largest = kChunkTokensMin;
-  while (largest * 2 <= tokens_left_ && time_of(largest * 2) <= static_cast<double>(step_us_max_->count()))
-    largest *= 2;
+  uint32_t largest = kTileTokens;
+  while (largest * 2 <= tokens_left_ && time_of(largest * 2) <= static_cast<double>(step_us_max_->count())) largest *= 2;
   const double rate_enough = kEfficiencyEnough * (largest + rows) / time_of(largest);
   uint32_t enough = largest;
-  while (enough > kChunkTokensMin &&
-         (enough - kChunkTokensMin + rows) / time_of(enough - kChunkTokensMin) >= rate_enough) {
-    enough -= kChunkTokensMin;
+  while (enough > kTileTokens && (enough - kTileTokens + rows) / time_of(enough - kTileTokens) >= rate_enough) {
+    enough -= kTileTokens;
   }
   limit_to(base::Micros(static_cast<int64_t>(time_of(enough)) + 1));
 }
@@ -74,13 +72,13 @@ uint32_t StepBudget::prefill_tokens_fitting(uint32_t begin, uint32_t length) con
     return is_within(shape);
   };
   if (most == 0 || fits(most)) return most;
-  // The time grows with the tokens: halve the range of whole tiles.
-  uint32_t low = 0, high = (most + kChunkTokensMin - 1) / kChunkTokensMin;  // low tiles fit, high tiles do not
+  // The time grows with the tokens: halve the range.
+  uint32_t low = 0, high = most;  // low tokens fit, high tokens do not
   while (high - low > 1) {
     const uint32_t middle = (low + high) / 2;
-    (fits(middle * kChunkTokensMin) ? low : high) = middle;
+    (fits(middle) ? low : high) = middle;
   }
-  return low * kChunkTokensMin;
+  return low - low % (low < 2 * kTileTokens ? kChunkTokensMin : kTileTokens);
 }
 
 uint32_t StepBudget::prefill_tokens_min(uint32_t begin, uint32_t length) const {

@@ -10,9 +10,12 @@
 
 namespace takt::scheduler {
 
-// A chunk is not made smaller than this for the sake of time: it is the row tile of the prefill kernels, so fewer tokens
-// would take nearly as long, and a prompt that is never left without a tile cannot starve.
-inline constexpr uint32_t kChunkTokensMin = 16;
+// A chunk is not made smaller than this for the sake of time: a prompt that is never left without these cannot starve. On a
+// machine whose decode step takes g and a prompt token g/7 (two cores with AVX2, a model of 0.5B), a limit of 2.5 g leaves room
+// for ten tokens beside four chats: a coarser grain would break such limits or waste a third of the room.
+inline constexpr uint32_t kChunkTokensMin = 4;
+// Larger chunks are whole tiles of the prefill kernels: a part of one takes nearly as long.
+inline constexpr uint32_t kTileTokens = 16;
 // The step's time where decode rows have no limit of their own: a gap below one second is kept whatever the machine, with
 // room for the margin that a step may miss its prediction by.
 inline constexpr base::Micros kStepUsUnlimited{800'000};
@@ -31,9 +34,9 @@ class StepBudget {
   bool fits_decode(uint32_t position) const;
   void add_decode(uint32_t position);
   // The most tokens of a chunk that begins at `begin` of a sequence that is `length` tokens long: 0, or the rest of the
-  // sequence, or a multiple of kChunkTokensMin (or the last token that the step has room for).
+  // sequence, or a multiple of kTileTokens (of kChunkTokensMin below two tiles), or what the step has room for.
   uint32_t prefill_tokens_fitting(uint32_t begin, uint32_t length) const;
-  // The tokens that are planned whatever they take: a tile, as far as the step has room.
+  // The tokens that are planned whatever they take: kChunkTokensMin, as far as the step has room.
   uint32_t prefill_tokens_min(uint32_t begin, uint32_t length) const;
   void add_prefill(uint32_t begin, uint32_t end, bool yields_token);
 

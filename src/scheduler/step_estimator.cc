@@ -14,9 +14,10 @@ constexpr double kPanelTokens = 32;
 constexpr double kBucketStepsMax = 32;
 // One step in eight: the drift follows a change of the machine's speed within some ten steps.
 constexpr double kDriftRate = 1.0 / 8;
-// The margin is the quantile that all but one in 500 steps keep. A step beyond it raises it by 1/20, so that the next
-// ones keep their limit; each step within lowers it by what makes one in 500 the balance.
-constexpr double kMarginRise = 0.05, kMarginFall = kMarginRise / 500;
+// The margin is the quantile that all but one in 200 steps of both phases keep: those are the ones that are cut to a limit. A
+// step beyond it raises it by 1/25, so that the next ones keep their limit; each step within lowers it by what makes one in
+// 200 the balance.
+constexpr double kMarginRise = 0.04, kMarginFall = kMarginRise / 200;
 constexpr double kMarginMin = 1.03, kMarginMax = 1.6;
 // Pulls each factor towards zero where the steps seen do not tell features apart. Relative to the features' own weight.
 constexpr double kRidge = 1e-4;
@@ -69,7 +70,8 @@ void StepEstimator::learn_between(base::Micros duration) {
 void StepEstimator::note_error(const StepShape& shape, double us) {
   const double expected = std::max(static_cast<double>(predict(shape).count()), 1.0);
   // Steps of another kind than all so far are predicted badly; that is no reason for a margin.
-  if (shape.prefill_tokens + shape.decode_rows <= rows_seen_max_) {
+  const bool has_both_phases = shape.prefill_tokens > 0 && shape.decode_rows > 0;
+  if (has_both_phases && shape.prefill_tokens + shape.decode_rows <= rows_seen_max_) {
     margin_ += us > expected * margin_ ? kMarginRise : -kMarginFall;
     margin_ = std::clamp(margin_, kMarginMin, kMarginMax);
   }

@@ -18,7 +18,7 @@ class PrefillTurns {
       : queue_(queue), residents_(residents), gate_(gate), first_class_(first_class), now_(now) {}
 
   // Adds chunks while the step stays within its tokens and time: part-done and waiting sequences in one rank order, each as
-  // far as it goes. The first of them gets a tile whatever it takes, if it is of the first class, or its time has come
+  // far as it goes. The first of them gets a smallest chunk whatever it takes, if it is of the first class, or its time has come
   // (rank.due is past), or the step has no other work.
   // The first waiting sequence that finds no pages holds back those behind it (or small requests could pass a large one for
   // ever), but not the part-done ones; one that the gate holds back does so to its own class.

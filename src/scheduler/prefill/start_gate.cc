@@ -7,8 +7,8 @@
 namespace takt::scheduler {
 
 StartGate::StartGate(const Residents& residents, const contract::Capacity& capacity,
-                     const contract::ServicePolicy& policy, const StepEstimator& estimator)
-    : capacity_(capacity), policy_(policy), estimator_(estimator) {
+                     const contract::ServicePolicy& policy, const StepEstimator& estimator, base::Micros now)
+    : capacity_(capacity), policy_(policy), estimator_(estimator), now_(now) {
   for (const Sequence* resident : residents.all()) count(*resident);
 }
 
@@ -37,7 +37,7 @@ bool StartGate::has_row_for(contract::ServiceClass service_class) const {
 
 bool StartGate::keeps_limit(const Sequence& sequence) const {
   const auto& limit = policy_.of(sequence.service_class).itl_max;
-  if (!limit || !estimator_.is_ready() || capacity_.chunk_tokens_beside_decode > 0) return true;
+  if (!limit || now_ - sequence.submitted > kGateUsMax || !estimator_.is_ready() || capacity_.chunk_tokens_beside_decode > 0) return true;
   StepShape shape;
   for (size_t i = 0; i <= static_cast<size_t>(sequence.service_class); ++i) {
     shape.decode_rows += row_counts_[i];
@@ -47,7 +47,7 @@ bool StartGate::keeps_limit(const Sequence& sequence) const {
   shape.logits_rows = shape.decode_rows;
   shape.add_decode(sequence.length());
   shape.add_prefill(0, kChunkTokensMin, false);
-  return estimator_.predict_high(shape) <= *limit;
+  return estimator_.predict(shape) + estimator_.between() <= *limit;
 }
 
 }  // namespace takt::scheduler

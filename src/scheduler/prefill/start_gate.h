@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/units.h"
 #include "contract/model_shape.h"
 #include "contract/service_policy.h"
 #include "scheduler/pages/residents.h"
@@ -12,13 +13,17 @@
 
 namespace takt::scheduler {
 
+// Longer than a burst of short answers takes to end; shorter than people wait for a first word.
+inline constexpr base::Micros kGateUsMax{5'000'000};
+
 class StartGate {
  public:
   StartGate(const Residents& residents, const contract::Capacity& capacity, const contract::ServicePolicy& policy,
-            const StepEstimator& estimator);
+            const StepEstimator& estimator, base::Micros now);
 
   // False while the rows left are reserved for other classes; or when a step in which everybody of this class and of better
-  // ones decodes, with one prompt's smallest chunk beside them, would take longer than this class has promised.
+  // ones decodes, with one prompt's smallest chunk beside them, is expected to take longer than this class has promised, for
+  // kGateUsMax at most: an estimate that is too high is corrected only by steps that try it, and nobody waits for ever.
   bool may_start(const Sequence& sequence) const;
   // It has: counted from now on.
   void note_start(const Sequence& sequence);
@@ -31,6 +36,7 @@ class StartGate {
   const contract::Capacity& capacity_;
   const contract::ServicePolicy& policy_;
   const StepEstimator& estimator_;
+  base::Micros now_;
   std::array<uint32_t, contract::kServiceClassCount> row_counts_{};
   std::array<uint64_t, contract::kServiceClassCount> positions_{};  // that their rows attend to, once they decode
 };
