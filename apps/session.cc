@@ -56,6 +56,9 @@ void add_session_options(CLI::App& app, SessionOptions& options) {
   add_option(app, "--kv-tokens", options.kv_tokens,
              "KV memory in tokens, for all requests together; 0: chosen from the free memory")
       ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 29));
+  add_option(app, "--prefix-cache", options.prefix_cache,
+             "on: what was evaluated stays in KV memory that nobody needs, for requests that begin alike; or off")
+      ->check(CLI::IsMember({"on", "off"}));
 }
 
 std::shared_ptr<const gguf::File> open_model_file(const std::string& model) {
@@ -126,6 +129,7 @@ void Session::choose_capacity(const SessionOptions& options) {
   capacity_.page_tokens = shape.page_tokens;
   capacity_.page_count = static_cast<uint32_t>(std::min<uint64_t>(pages, 1u << 24));
   capacity_.context_tokens = context;
+  capacity_.has_prefix_cache = options.prefix_cache == "on";
   // Every running request needs a row of a step, so that a small step bounds their number.
   capacity_.rows_max = std::min(options.rows_max, options.chunk_tokens);
   capacity_.step_tokens_max = options.chunk_tokens;

@@ -91,6 +91,11 @@ void add_server_options(CLI::App& app, Options& options) {
   app.add_option("--rows", capacity.rows_max, "Requests at once")->capture_default_str();
   app.add_option("--waiting", capacity.waiting_requests_max, "Requests that may wait at most")->capture_default_str();
   app.add_option("--pages", capacity.page_count, "KV pages of 32 tokens")->capture_default_str();
+  app.add_option_function<std::string>(
+         "--prefix-cache", [&](const std::string& value) { capacity.has_prefix_cache = value == "on"; },
+         "Requests that begin alike share KV pages: on or off")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->default_str("on");
   app.add_option("--ctx", capacity.context_tokens, "Context of a request, tokens")->capture_default_str();
   app.add_option("--step-tokens", capacity.step_tokens_max, "Tokens in a step at most")->capture_default_str();
   app.add_option("--chunk", capacity.chunk_tokens_beside_decode, "Prompt tokens in a step beside decode rows")
@@ -187,6 +192,7 @@ int main(int argc, char** argv) {
   options.capacity.page_count = 2048;
   options.capacity.context_tokens = 8192;
   options.capacity.rows_max = 32;
+  options.capacity.has_prefix_cache = true;
   add_traffic_options(app, options.traffic);
   add_server_options(app, options);
   name_in_environment(app);

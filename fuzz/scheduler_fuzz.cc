@@ -45,7 +45,18 @@ contract::Capacity read_capacity(Input& input) {
   capacity.chunk_tokens_beside_decode = input.between(1, 60);
   capacity.waiting_requests_max = input.between(0, 30);
   capacity.waiting_tokens_max = base::Tokens(input.between(0, 2000));
+  capacity.has_prefix_cache = input.byte() % 4 != 0;
   return capacity;
+}
+
+// Prompts of two families that begin alike: from a token on, the rest is the request's own.
+std::vector<contract::TokenId> read_prompt(Input& input, uint32_t tokens) {
+  const auto family = static_cast<contract::TokenId>(input.byte() % 2),
+             own = static_cast<contract::TokenId>(input.byte());
+  std::vector<contract::TokenId> prompt(tokens, family);
+  const uint32_t common = std::min(tokens, input.between(0, 520));
+  std::fill(prompt.begin() + common, prompt.end(), own);
+  return prompt;
 }
 
 // A world with one scheduler, whose events come from the input.
@@ -60,14 +71,16 @@ class Run {
     const bool is_repeated = input.byte() < 8 && next_id_ > 1 && cancelled_.empty();
     request.id = contract::RequestId{is_repeated ? next_id_ - 1 : next_id_++};
     const uint32_t prompt_tokens = input.between(0, 520);
-    request.prompt = std::make_shared<const std::vector<contract::TokenId>>(prompt_tokens);
+    request.prompt = std::make_shared<const std::vector<contract::TokenId>>(read_prompt(input, prompt_tokens));
+    request.tenant = input.byte() % 8 == 0 ? 1 : 0;
+    request.reads_prefix_cache = input.byte() % 8 != 0;
     request.output_tokens_max = base::Tokens(input.between(0, 600) - int64_t{1});
     request.service_class = static_cast<contract::ServiceClass>(input.byte() % 3);
     const uint32_t output_tokens = input.between(1, 300);
     const contract::Admission admission = scheduler_->submit(request, base::Micros(now_));
     if (admission.is_accepted) {
       const auto output_tokens_max = static_cast<uint32_t>(admission.output_tokens_max.count());
-      engine_.admit(request.id, prompt_tokens, output_tokens_max, output_tokens);
+      engine_.admit(request, output_tokens_max, output_tokens);
     } else {
       require(!admission.reason.empty(), "refused without a reason");
     }
@@ -121,6 +134,8 @@ class Run {
     const contract::Bounds bounds = scheduler_->bounds();
     require(engine_.request_count() == 0, "requests that never end");
     require(bounds.pages_free == capacity_.page_count, "pages leaked");
+    require(bounds.prefix_tokens_hit <= bounds.prefix_tokens_asked, "more hits than tokens");
+    require(capacity_.has_prefix_cache || bounds.pages_cached == 0, "cached pages without a cache");
     require(bounds.waiting_tokens.count() == 0 && bounds.waiting_requests == 0, "the counts of the queue are wrong");
     require(bounds.gap_max.count() >= 0 && bounds.prompt_wait_max.count() >= 0, "a negative bound");
   }

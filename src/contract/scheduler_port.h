@@ -53,9 +53,15 @@ struct Bounds {
   base::Tokens waiting_tokens;  // prompt tokens not evaluated yet, of waiting and running requests
   uint32_t prefilling_requests = 0;
   uint32_t decoding_requests = 0;
-  uint32_t pages_used = 0;
+  uint32_t pages_used = 0;  // owned by requests
   uint32_t pages_free = 0;
   uint64_t preemptions = 0;
+  // The prefix cache. Its pages without an owner count as free above: they are given up when they are needed.
+  uint32_t pages_cached = 0;           // of pages_free
+  uint64_t prefix_tokens_asked = 0;    // tokens of sequences that started and might have been cached
+  uint64_t prefix_tokens_hit = 0;      // of these, taken from the cache
+  uint64_t prefix_pages_evicted = 0;   // cached pages that were given up
+  uint64_t preempted_tokens_lost = 0;  // evaluated again after preemptions: their price
   // From measured step times; zero until there are some.
   base::Micros gap_max;          // the longest gap a decoding request can see now
   base::Micros prompt_wait_max;  // the longest wait of the prompt now at the end of the queue

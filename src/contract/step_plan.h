@@ -17,8 +17,10 @@ struct PrefillChunk {
   RequestId request;
   uint32_t begin = 0;
   uint32_t end = 0;
-  bool is_last = false;             // end == length of the sequence: samples a token (unless output_tokens_max is 0)
-  std::vector<PageId> pages_added;  // appended to the request's page table before the step
+  bool is_last = false;  // end == length of the sequence: samples a token (unless output_tokens_max is 0)
+  // Appended to the request's page table before the step. A first chunk that begins behind 0 brings pages in which
+  // [0, begin) was evaluated before: whole ones shared with others, the last one perhaps the target of a PageCopy.
+  std::vector<PageId> pages_added;
   bool operator==(const PrefillChunk&) const = default;
 };
 
@@ -31,7 +33,8 @@ struct DecodeRow {
   bool operator==(const DecodeRow&) const = default;
 };
 
-// Copy a page's bytes before the step's work (copy-on-write of a shared page).
+// Copy a page's bytes before the step's work, in plan order (copy-on-write of a shared page). `from` keeps its bytes until
+// the step ends.
 struct PageCopy {
   PageId from, to;
   bool operator==(const PageCopy&) const = default;
@@ -56,6 +59,9 @@ struct RowResult {
   Phase phase = Phase::prefill;
   uint32_t tokens_accepted = 0;              // output tokens appended to the request's sequence by this step
   FinishReason finish = FinishReason::none;  // decided in the engine, by StopDetector and the limits
+  // The tokens accepted, in order: the names of their positions in the prefix cache. Or empty, when the caller does not
+  // know them: then the positions of this request's output are not cached.
+  std::vector<TokenId> tokens = {};
   bool operator==(const RowResult&) const = default;
 };
 

@@ -77,7 +77,7 @@ void Engine::plan_prefill(const contract::PrefillChunk& chunk) {
   for (contract::PageId page : chunk.pages_added) kv_.append(sequence.pages, page);
   const auto first_row = static_cast<int64_t>(row_tokens_.size());
   add_segment(sequence, chunk.begin, chunk.end, contract::Phase::prefill);
-  completion_.result.rows.push_back({chunk.request, contract::Phase::prefill, 0, contract::FinishReason::none});
+  completion_.result.rows.push_back({chunk.request, contract::Phase::prefill, 0, contract::FinishReason::none, {}});
   const bool yields_token = chunk.is_last && sequence.output_tokens_max > 0;
   if (chunk.is_last && !yields_token) {
     completion_.result.rows.back().finish = contract::FinishReason::length;
@@ -100,7 +100,7 @@ void Engine::plan_decode(const contract::DecodeRow& row) {
   assert(row.position + 1 == sequence.tokens.size());
   const auto first_row = static_cast<int64_t>(row_tokens_.size());
   add_segment(sequence, row.position, row.position + 1, contract::Phase::decode);
-  completion_.result.rows.push_back({row.request, contract::Phase::decode, 0, contract::FinishReason::none});
+  completion_.result.rows.push_back({row.request, contract::Phase::decode, 0, contract::FinishReason::none, {}});
   want(sequence, row.request, first_row, row.position, true, false);
 }
 
@@ -159,6 +159,7 @@ void Engine::accept_token(const WantedLogits& wanted, contract::TokenOutput toke
   Sequence& sequence = *wanted.sequence;
   sequence.tokens.push_back(token.id);
   completion_.result.rows[wanted.row_result].tokens_accepted += 1;
+  completion_.result.rows[wanted.row_result].tokens.push_back(token.id);
   if (sequence.spec.constraint) sequence.spec.constraint->accept(token.id);
   contract::StopDetector::Verdict verdict;
   if (sequence.spec.stop_detector) verdict = sequence.spec.stop_detector->accept(token.id);

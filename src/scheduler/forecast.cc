@@ -94,8 +94,9 @@ base::Micros Forecast::ttft(const Sequence& sequence) const {
       ++requests_before;
     }
   }
-  const Step own = step(budget_beside_decode(), sequence.prompt_tokens);
-  base::Micros time = time_of(own, tokens_before + sequence.prompt_tokens);
+  const uint32_t own_tokens = sequence.prompt_tokens - sequence.tokens_cached_at_submit;
+  const Step own = step(budget_beside_decode(), own_tokens);
+  base::Micros time = time_of(own, tokens_before + own_tokens);
   // On average it comes in the middle of a step.
   time += base::Micros(own.expected.count() / 2);
   // Without a free row it waits for others to end, each of which takes its share of what is outstanding.

@@ -51,7 +51,9 @@ contract::Admission Scheduler::submit(const contract::Request& request, base::Mi
   sequence.prompt = request.prompt;
   sequence.prompt_tokens = static_cast<uint32_t>(request.prompt->size());
   sequence.output_tokens_max = static_cast<uint32_t>(admission.output_tokens_max.count());
-  sequence.prefill_us = forecast.prefill_alone(sequence.prompt_tokens);
+  sequence.reads_prefix_cache = request.reads_prefix_cache;
+  sequence.tokens_cached_at_submit = residents_.cached_tokens(sequence);
+  sequence.prefill_us = forecast.prefill_alone(sequence.prompt_tokens - sequence.tokens_cached_at_submit);
   sequence.rank = Rank{ranking_.due(request, now, sequence.prefill_us), ++arrivals_};
   sequence.is_in_backlog = true;
   admission.due = sequence.rank.due;
@@ -82,7 +84,7 @@ void Scheduler::cancel(contract::RequestId id, base::Micros /*now*/) {
   if (found->second.is_in_step) {
     found->second.is_cancelled = true;  // the running step still writes to its pages
   } else {
-    end(found->second);
+    end(found->second, /*is_kept=*/true);
   }
 }
 
@@ -170,6 +172,7 @@ void Scheduler::begin_step(contract::StepPlan& plan, const StepBudget& budget) {
 
 void Scheduler::absorb(const contract::StepResult& result, base::Micros now) {
   assert(result.step == step_ && result.rows.size() == rows_in_step_.size() && "not the result of the running step");
+  residents_.end_step();
   note_step(result, now);
   for (size_t i = 0; i < rows_in_step_.size(); ++i) absorb_row(rows_in_step_[i], result.rows[i], now);
   rows_in_step_.clear();
@@ -195,13 +198,15 @@ void Scheduler::absorb_row(const RowInStep& row, const contract::RowResult& resu
   assert(result.request == sequence.id && result.phase == row.phase);
   sequence.is_in_step = false;
   if (result.tokens_accepted > 0) note_token(sequence, now);
+  sequence.tokens_evaluated = row.tokens_evaluated;
+  sequence.add_outputs(result);
   if (sequence.is_cancelled || result.finish != contract::FinishReason::none) {
-    end(sequence);
+    end(sequence, result.finish != contract::FinishReason::error);
     return;
   }
+  residents_.publish(sequence);
   if (!row.yields_tokens) {
     assert(result.tokens_accepted == 0);
-    sequence.tokens_evaluated = row.tokens_evaluated;
     return;
   }
   // The engine ends a request at its limit, so one that goes on has got a token and may get another.
@@ -226,13 +231,13 @@ void Scheduler::note_token(Sequence& sequence, base::Micros now) {
   sequence.last_token = now;
 }
 
-void Scheduler::end(Sequence& sequence) {
+void Scheduler::end(Sequence& sequence, bool is_kept) {
   outputs_outstanding_ -= sequence.outputs_remaining();
   leave_backlog(sequence);
   if (sequence.stage == Stage::waiting) {
     queue_.remove(sequence);
   } else {
-    residents_.remove(sequence);
+    residents_.remove(sequence, is_kept);
   }
   const contract::RequestId id = sequence.id;
   sequences_.erase(id);
@@ -250,8 +255,7 @@ contract::Bounds Scheduler::bounds() const {
       bounds.waiting_tokens += base::Tokens(resident->tokens_unevaluated());
     }
   }
-  bounds.pages_used = residents_.pages().used_count();
-  bounds.pages_free = residents_.pages().free_count();
+  residents_.count_pages(bounds);
   bounds.margin_thousandths = static_cast<uint32_t>(estimator_.margin() * 1000);
   const Forecast forecast = this->forecast();
   bounds.gap_max = forecast.gap_max();

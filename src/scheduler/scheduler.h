@@ -60,7 +60,8 @@ class Scheduler final : public contract::SchedulerPort {
   void absorb_row(const RowInStep& row, const contract::RowResult& result, base::Micros now);
   void note_token(Sequence& sequence, base::Micros now);
   void note_step(const contract::StepResult& result, base::Micros now);
-  void end(Sequence& sequence);
+  // is_kept: what it has evaluated may serve others.
+  void end(Sequence& sequence, bool is_kept);
 
   contract::Capacity capacity_;
   contract::ServicePolicy policy_;

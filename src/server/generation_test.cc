@@ -142,6 +142,15 @@ TEST_F(GenerationTest, SeedsDecideAndAreReported) {
   EXPECT_NE(run("-1").second, "-1");
 }
 
+TEST_F(GenerationTest, CachePromptReachesTheScheduler) {
+  start();
+  completed_text(R"({"prompt":"say:a"})");
+  EXPECT_TRUE(model_->last_request().reads_prefix_cache);
+  completed_text(R"({"prompt":"say:a","cache_prompt":false})");
+  EXPECT_FALSE(model_->last_request().reads_prefix_cache);
+  EXPECT_EQ(post(kCompletions, R"({"prompt":"a","cache_prompt":"no"})").status, 400);
+}
+
 TEST_F(GenerationTest, SeveralChoicesAndPrompts) {
   start();
   const json::value reply = complete(R"({"prompt":["x","say:two",[97,98]],"n":2,"max_tokens":5,"seed":1})");

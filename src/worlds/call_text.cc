@@ -135,6 +135,7 @@ contract::FinishReason read_finish(Reader& reader) {
   return read_name(reader, {stop, length, cancelled, error});
 }
 
+// "5,0,-1", with "0*500" for 500 tokens of id 0; may be empty.
 std::vector<contract::TokenId> read_prompt(Reader& reader) {
   std::vector<contract::TokenId> prompt;
   if (reader.is_at_end()) return prompt;
@@ -155,8 +156,13 @@ void read_submit(Reader& reader, Call& call) {
   reader.skip_spaces();
   reader.expect("class=");
   call.request.service_class = read_class(reader);
-  if (reader.try_field("tenant")) call.request.tenant = reader.number();
+  if (reader.try_field("tenant")) call.request.tenant = reader.number(UINT64_MAX);
   call.request.output_tokens_max = base::Tokens(static_cast<int64_t>(reader.field("outputs")));
+  reader.skip_spaces();
+  if (reader.try_take("cache=")) {
+    reader.expect("unread");
+    call.request.reads_prefix_cache = false;
+  }
   reader.skip_spaces();
   reader.expect("prompt=");
   call.request.prompt = std::make_shared<const std::vector<contract::TokenId>>(read_prompt(reader));
@@ -172,6 +178,12 @@ void read_absorb(Reader& reader, Call& call) {
     row.request = contract::RequestId{reader.number()};
     reader.expect("+");
     row.tokens_accepted = static_cast<uint32_t>(reader.number(UINT32_MAX));
+    if (reader.try_take(":")) {
+      do {
+        row.tokens.push_back(reader.token());
+      } while (reader.try_take(","));
+      if (row.tokens.size() != row.tokens_accepted) reader.fail("as many ids as tokens expected");
+    }
     if (reader.try_take("=")) row.finish = read_finish(reader);
     call.result.rows.push_back(row);
   }
@@ -186,6 +198,7 @@ std::string to_text(const contract::Capacity& capacity) {
        << " waiting_requests_max=" << capacity.waiting_requests_max
        << " waiting_tokens_max=" << capacity.waiting_tokens_max << " step_tokens_max=" << capacity.step_tokens_max
        << " chunk_tokens_beside_decode=" << capacity.chunk_tokens_beside_decode;
+  if (capacity.has_prefix_cache) line << " prefix_cache=on";
   return line.take();
 }
 
@@ -241,7 +254,9 @@ std::string to_text_submit(const contract::Request& request, base::Micros now) {
   Line line;
   line << "submit " << now << " id=" << request.id << " class=" << contract::name(request.service_class);
   if (request.tenant != 0) line << " tenant=" << request.tenant;
-  line << " outputs=" << request.output_tokens_max << " prompt=";
+  line << " outputs=" << request.output_tokens_max;
+  if (!request.reads_prefix_cache) line << " cache=unread";
+  line << " prompt=";
   std::string_view separator;
   if (request.prompt) {
     for (const contract::TokenId token : *request.prompt) {
@@ -263,6 +278,7 @@ std::string to_text_absorb(const contract::StepResult& result, base::Micros now)
   line << "absorb " << now << " step=" << result.step << " us=" << result.duration;
   for (const contract::RowResult& row : result.rows) {
     line << " " << name(row.phase) << ":" << row.request << "+" << row.tokens_accepted;
+    for (size_t i = 0; i < row.tokens.size(); ++i) line << (i == 0 ? ":" : ",") << row.tokens[i];
     if (row.finish != contract::FinishReason::none) line << "=" << contract::name(row.finish);
   }
   return line.take();
@@ -281,6 +297,14 @@ std::string to_text_times(const contract::Bounds& bounds) {
   return (Line() << "gap_max=" << bounds.gap_max << " prompt_wait_max=" << bounds.prompt_wait_max).take();
 }
 
+std::string to_text_cache(const contract::Bounds& bounds) {
+  Line line;
+  line << "pages_cached=" << bounds.pages_cached << " asked=" << bounds.prefix_tokens_asked
+       << " hit=" << bounds.prefix_tokens_hit << " evicted=" << bounds.prefix_pages_evicted
+       << " lost=" << bounds.preempted_tokens_lost;
+  return line.take();
+}
+
 base::Result<contract::Capacity> parse_capacity(std::string_view line) {
   Reader reader(line);
   contract::Capacity capacity;
@@ -296,6 +320,8 @@ base::Result<contract::Capacity> parse_capacity(std::string_view line) {
   capacity.waiting_tokens_max = base::Tokens(static_cast<int64_t>(reader.field("waiting_tokens_max")));
   read("step_tokens_max", capacity.step_tokens_max);
   read("chunk_tokens_beside_decode", capacity.chunk_tokens_beside_decode);
+  reader.skip_spaces();
+  capacity.has_prefix_cache = reader.try_take("prefix_cache=on");
   if (!reader.is_at_end()) reader.fail("the end of the line expected");
   if (reader.error()) return *reader.error();
   return capacity;
@@ -330,8 +356,9 @@ base::Result<Call> parse_call(std::string_view line) {
   Call call;
   const std::string_view verb = reader.word();
   reader.skip_spaces();
-  if (verb == "bounds" || verb == "times") {
-    call.kind = verb == "bounds" ? Call::Kind::bounds : Call::Kind::times;
+  const bool is_question = verb == "bounds" || verb == "times" || verb == "cache";
+  if (is_question) {
+    call.kind = verb == "bounds" ? Call::Kind::bounds : verb == "times" ? Call::Kind::times : Call::Kind::cache;
   } else {
     call.now = base::Micros(static_cast<int64_t>(reader.number()));
   }
@@ -344,7 +371,7 @@ base::Result<Call> parse_call(std::string_view line) {
   } else if (verb == "absorb") {
     call.kind = Call::Kind::absorb;
     read_absorb(reader, call);
-  } else if (verb != "next" && verb != "bounds" && verb != "times") {
+  } else if (verb != "next" && !is_question) {
     return invalid("unknown call '" + std::string(verb.substr(0, 20)) + "'");
   }
   if (!reader.is_at_end()) reader.fail("the end of the line expected");

@@ -68,6 +68,7 @@ class Replayer {
       }
       case Call::Kind::bounds: return std::optional(to_text_counts(scheduler_->bounds()));
       case Call::Kind::times: return std::optional(to_text_times(scheduler_->bounds()));
+      case Call::Kind::cache: return std::optional(to_text_cache(scheduler_->bounds()));
     }
     return invalid("unknown call");
   }

@@ -50,6 +50,7 @@ contract::Capacity random_capacity(worlds::Random& random) {
   capacity.chunk_tokens_beside_decode = random.between(0, 1) * random.between(1, 60);
   capacity.waiting_requests_max = random.one_in(3) ? random.between(0, 5) : 500;
   capacity.waiting_tokens_max = base::Tokens(random.one_in(3) ? random.between(0, 500) : 1'000'000);
+  capacity.has_prefix_cache = !random.one_in(4);
   return capacity;
 }
 
@@ -73,6 +74,36 @@ std::vector<worlds::Arrival> random_arrivals(worlds::Random& random, const contr
   return arrivals;
 }
 
+using Tokens = std::vector<contract::TokenId>;
+
+Tokens random_ids(worlds::Random& random, size_t count) {
+  Tokens ids(count);
+  for (contract::TokenId& id : ids) id = static_cast<contract::TokenId>(random.below(1000));
+  return ids;
+}
+
+// Gives most arrivals the beginning of an earlier one's prompt, of its prompt and answer (a next turn), or of some few
+// common texts; the tokens behind it are few or many different ones.
+void share_prefixes(worlds::Random& random, std::vector<worlds::Arrival>& arrivals) {
+  std::vector<Tokens> texts;
+  for (int i = 0; i < 3; ++i) texts.push_back(random_ids(random, random.between(1, 400)));
+  const uint32_t alone_one_in = random.between(1, 6), tenants = random.one_in(3) ? 3 : 1;
+  for (worlds::Arrival& arrival : arrivals) {
+    arrival.tenant = random.below(tenants);
+    Tokens prompt = texts[random.below(static_cast<uint32_t>(texts.size()))];
+    const uint32_t kept = random.one_in(3) ? arrival.prompt_tokens : random.below(arrival.prompt_tokens + 1);
+    prompt.resize(std::min<size_t>(prompt.size(), random.one_in(alone_one_in) ? 0 : kept));
+    const Tokens rest = random_ids(random, arrival.prompt_tokens - prompt.size());
+    prompt.insert(prompt.end(), rest.begin(), rest.end());
+    const Tokens answer = random_ids(random, random.below(arrival.output_tokens + 1));
+    Tokens turn = prompt;
+    turn.insert(turn.end(), answer.begin(), answer.end());
+    texts.push_back(std::move(turn));
+    arrival.prompt = std::make_shared<const Tokens>(std::move(prompt));
+    arrival.answer = std::make_shared<const Tokens>(answer);
+  }
+}
+
 // The request ended once, with exactly the tokens it should have.
 void check_record(const worlds::RequestRecord& record, const contract::Capacity& capacity) {
   ASSERT_TRUE(record.finished.has_value()) << "request " << record.id.value << " never ended";
@@ -93,6 +124,7 @@ void check_record(const worlds::RequestRecord& record, const contract::Capacity&
 
 struct Totals {
   uint64_t requests = 0, steps = 0, preemptions = 0, refused = 0, cancelled = 0;
+  uint64_t tokens_hit = 0, pages_evicted = 0, cached_in_the_middle = 0;
 };
 
 void run_seed(uint64_t seed, Totals& totals) {
@@ -104,7 +136,9 @@ void run_seed(uint64_t seed, Totals& totals) {
   worlds::RecordingScheduler recorder(**bare, capacity, contract::ServicePolicy(), recording);
   WatchingScheduler watching(recorder, capacity);
   const RandomCost truth(random.between(1, 20'000), random.below(1'000));
-  worlds::TraceTraffic traffic(random_arrivals(random, capacity));
+  std::vector<worlds::Arrival> arrivals = random_arrivals(random, capacity);
+  if (!random.one_in(4)) share_prefixes(random, arrivals);
+  worlds::TraceTraffic traffic(std::move(arrivals));
   worlds::SimWorld world(watching, capacity, truth, traffic);
 
   const base::Status status = world.run();
@@ -121,6 +155,7 @@ void run_seed(uint64_t seed, Totals& totals) {
     check_record(record, capacity);
     totals.refused += record.is_refused ? 1 : 0;
     totals.cancelled += record.finish == FinishReason::cancelled ? 1 : 0;
+    totals.cached_in_the_middle += record.prompt_tokens_cached % capacity.page_tokens > 0 ? 1 : 0;
   }
   std::istringstream recorded(recording.str());
   const auto report = worlds::replay(recorded, scheduler::make_scheduler);
@@ -131,6 +166,8 @@ void run_seed(uint64_t seed, Totals& totals) {
   totals.requests += world.records().size();
   totals.steps += world.steps();
   totals.preemptions += world.preemptions();
+  totals.tokens_hit += bounds.prefix_tokens_hit;
+  totals.pages_evicted += bounds.prefix_pages_evicted;
 }
 
 TEST(RandomRun, KeepsEveryInvariantAndReplays) {
@@ -149,11 +186,18 @@ TEST(RandomRun, KeepsEveryInvariantAndReplays) {
               static_cast<unsigned long long>(totals.requests), static_cast<unsigned long long>(totals.refused),
               static_cast<unsigned long long>(totals.cancelled), static_cast<unsigned long long>(totals.steps),
               static_cast<unsigned long long>(totals.preemptions));
+  std::printf("%llu prompt tokens from the cache, %llu requests with part of a page, %llu pages given up\n",
+              static_cast<unsigned long long>(totals.tokens_hit),
+              static_cast<unsigned long long>(totals.cached_in_the_middle),
+              static_cast<unsigned long long>(totals.pages_evicted));
   if (runs < 1000) return;
   // The runs must reach what they are there for.
   EXPECT_GT(totals.preemptions, runs / 2);
   EXPECT_GT(totals.cancelled, runs);
   EXPECT_GT(totals.refused, runs);
+  EXPECT_GT(totals.tokens_hit, runs * 10);
+  EXPECT_GT(totals.cached_in_the_middle, runs);
+  EXPECT_GT(totals.pages_evicted, runs);
 }
 
 }  // namespace

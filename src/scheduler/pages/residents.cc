@@ -2,30 +2,82 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
 
 namespace takt::scheduler {
 
 Residents::Residents(const contract::Capacity& capacity, PrefillQueue& queue)
-    : page_tokens_(capacity.page_tokens), rows_max_(capacity.rows_max), pages_(capacity.page_count), queue_(queue) {}
+    : page_tokens_(capacity.page_tokens),
+      rows_max_(capacity.rows_max),
+      has_prefix_cache_(capacity.has_prefix_cache),
+      cache_(capacity.page_count, capacity.page_tokens),
+      queue_(queue) {}
 
 bool Residents::try_start(Sequence& sequence, contract::StepPlan& plan) {
-  if (!has_room_for(sequence)) {
-    if (!can_evict_enough(sequence)) return false;
-    while (!has_room_for(sequence)) preempt(**residents_.rbegin(), plan);
+  if (count() >= rows_max_ && sequence.rank > (*residents_.rbegin())->rank) return false;  // at once: no search
+  PrefixCache::Hit hit = find_hit(sequence);
+  if (!has_room_for(sequence, hit, 0)) {
+    // Pages that are copied in this step come back at its end: nobody gives way for them.
+    if (pages_copied() > 0 && count() < rows_max_) return false;
+    if (!can_evict_enough(sequence, hit)) return false;
+    do {
+      preempt(**residents_.rbegin(), plan);
+      hit = find_hit(sequence);  // what it has evaluated is cached now
+    } while (!has_room_for(sequence, hit, 0));
   }
   queue_.remove(sequence);
   sequence.stage = Stage::prefilling;
+  take_hit(sequence, hit, plan);
   residents_.insert(&sequence);
   return true;
 }
 
-bool Residents::has_room_for(const Sequence& sequence) const {
-  return count() < rows_max_ && pages_.free_count() >= pages_to_start(sequence);
+// At least the last token is evaluated, for its logits.
+PrefixCache::Hit Residents::find_hit(const Sequence& sequence) const {
+  // One that has produced tokens was preempted: whoever wanted every position of the prompt evaluated has had that.
+  const bool can_read = has_prefix_cache_ && (sequence.reads_prefix_cache || sequence.tokens_produced > 0);
+  if (!can_read) return {};
+  return cache_.find(sequence.tenant, sequence.tokens(), sequence.length() - 1);
 }
 
-// Its own, those that part-done prompts still need, and one for each resident to grow into.
-uint32_t Residents::pages_to_start(const Sequence& sequence) const {
-  return pages_for(sequence.length(), page_tokens_) + pages_promised() + count();
+uint32_t Residents::cached_tokens(const Sequence& sequence) const {
+  const PrefixCache::Hit hit = find_hit(sequence);
+  return static_cast<uint32_t>(hit.pages.size()) * page_tokens_ + hit.copy_tokens;
+}
+
+void Residents::take_hit(Sequence& sequence, const PrefixCache::Hit& hit, contract::StepPlan& plan) {
+  const bool has_room_for_copy = hit.copy_from && has_room_for(sequence, hit, 1);
+  cache_.take(hit);
+  sequence.pages = hit.pages;
+  sequence.node = hit.last;
+  sequence.pages_published = static_cast<uint32_t>(hit.pages.size());
+  sequence.tokens_evaluated = sequence.pages_published * page_tokens_;
+  if (has_room_for_copy) {
+    cache_.add_owner(*hit.copy_from);  // so that it is not the one taken
+    const contract::PageId to = *cache_.try_take_page();
+    plan.page_copies.push_back({*hit.copy_from, to});
+    copied_.push_back({&sequence, *hit.copy_from, to});
+    sequence.pages.push_back(to);
+    sequence.tokens_evaluated += hit.copy_tokens;
+  }
+  const uint32_t lost = sequence.tokens_lost - std::min(sequence.tokens_lost, sequence.tokens_evaluated);
+  tokens_lost_ += lost;
+  sequence.tokens_lost = 0;
+  if (!has_prefix_cache_) return;
+  tokens_asked_ += sequence.length();
+  tokens_hit_ += sequence.tokens_evaluated;
+}
+
+bool Residents::has_room_for(const Sequence& sequence, const PrefixCache::Hit& hit, uint32_t pages_more) const {
+  return count() < rows_max_ && cache_.pages().free_count() >= pages_to_start(sequence, hit) + pages_more;
+}
+
+// Its own, those that part-done prompts still need, and one for each resident to grow into; without those that others
+// own as well.
+uint32_t Residents::pages_to_start(const Sequence& sequence, const PrefixCache::Hit& hit) const {
+  const auto owned = std::count_if(hit.pages.begin(), hit.pages.end(),
+                                   [&](contract::PageId page) { return cache_.pages().owner_count(page) > 0; });
+  return pages_for(sequence.length(), page_tokens_) + pages_promised() + count() - static_cast<uint32_t>(owned);
 }
 
 // Pages that residents still need for what they are prefilling.
@@ -38,16 +90,29 @@ uint32_t Residents::pages_promised() const {
   return page_count;
 }
 
+// Pages that only the planned step's copies keep from being free.
+uint32_t Residents::pages_copied() const {
+  return static_cast<uint32_t>(std::count_if(copied_.begin(), copied_.end(), [&](const Copied& copied) {
+    return cache_.pages().owner_count(copied.from) == 1;
+  }));
+}
+
 // Would preempting residents from the last one on, as long as they rank behind, make room?
-bool Residents::can_evict_enough(const Sequence& sequence) const {
-  uint32_t pages_needed = pages_to_start(sequence);
+bool Residents::can_evict_enough(const Sequence& sequence, const PrefixCache::Hit& hit) const {
+  uint32_t pages_needed = pages_to_start(sequence, hit);
   uint32_t rows = count();
-  uint64_t pages_free = pages_.free_count();
+  uint64_t pages_free = cache_.pages().free_count();
+  std::map<contract::PageId, uint32_t> owners_left;  // of the shared pages met so far
   for (auto it = residents_.rbegin(); it != residents_.rend(); ++it) {
     const Sequence& resident = **it;
     if (resident.rank < sequence.rank) return false;
     rows -= 1;
-    pages_free += resident.pages.size();
+    for (const contract::PageId page : resident.pages) {
+      const uint32_t owners = cache_.pages().owner_count(page);
+      if (owners > 1 && --owners_left.try_emplace(page, owners).first->second > 0) continue;
+      pages_free += 1;
+      if (std::find(hit.pages.begin(), hit.pages.end(), page) != hit.pages.end()) pages_needed += 1;
+    }
     pages_needed -= 1;  // nothing is kept for it to grow into
     if (resident.stage == Stage::prefilling) {
       pages_needed -= pages_for(resident.length(), page_tokens_) - static_cast<uint32_t>(resident.pages.size());
@@ -61,48 +126,27 @@ uint32_t Residents::grow(Sequence& sequence, uint32_t tokens, contract::StepPlan
                          std::vector<contract::PageId>& pages_added) {
   const uint32_t pages_wanted = pages_for(tokens, page_tokens_);
   while (sequence.pages.size() < pages_wanted) {
-    const std::optional<contract::PageId> page = pages_.try_take();
+    const std::optional<contract::PageId> page = cache_.try_take_page();
     if (page) {
       sequence.pages.push_back(*page);
-      pages_added.push_back(*page);
       continue;
     }
     Sequence& last = **residents_.rbegin();
     if (&last == &sequence) break;  // it is the one to give way: it stands still and keeps what it has
     preempt(last, plan);
   }
-  return std::min<uint64_t>(tokens, uint64_t{sequence.pages.size()} * page_tokens_);
+  const auto held = static_cast<uint32_t>(std::min<uint64_t>(tokens, uint64_t{sequence.pages.size()} * page_tokens_));
+  if (held > sequence.tokens_evaluated) {
+    pages_added.insert(pages_added.end(), sequence.pages.begin() + sequence.pages_sent, sequence.pages.end());
+    sequence.pages_sent = static_cast<uint32_t>(sequence.pages.size());
+  }
+  return held;
 }
 
 void Residents::preempt(Sequence& victim, contract::StepPlan& plan) {
   assert(!victim.is_in_step);
   // The step is not planned in rank order throughout, so one that ranks before it may still take its place in it.
   std::erase_if(plan.decode_rows, [&](const contract::DecodeRow& row) { return row.request == victim.id; });
-  std::erase_if(plan.prefill_chunks, [&](const contract::PrefillChunk& chunk) { return chunk.request == victim.id; });
-  release_pages(victim);
-  residents_.erase(&victim);
-  victim.stage = Stage::waiting;
-  victim.tokens_evaluated = 0;
-  queue_.add(victim);
-  plan.preempted.push_back(victim.id);
-}
-
-void Residents::remove(Sequence& sequence) {
-  release_pages(sequence);
-  residents_.erase(&sequence);
-}
-
-void Residents::release_pages(Sequence& sequence) {
-  // From the last to the first, so that the pool gives them out in the same order again.
-  for (auto it = sequence.pages.rbegin(); it != sequence.pages.rend(); ++it) pages_.release(*it);
-  sequence.pages.clear();
-}
-
-Sequence* Residents::first_after(const Rank& rank, Stage stage) const {
-  for (auto it = residents_.upper_bound(rank); it != residents_.end(); ++it) {
-    if ((*it)->stage == stage) return *it;
-  }
-  return nullptr;
-}
-
-}  // namespace takt::scheduler
+  drop_copies_for(victim, plan);
+  victim.tokens_lost = victim.tokens_evaluated;
+  publish_all(victim);

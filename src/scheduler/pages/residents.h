@@ -5,6 +5,9 @@
 // sure that it fits the pool alone), ends after finitely many steps, and the next one is first. Nobody becomes resident
 // past a waiting sequence that ranks before it, so the first of the queue gets its turn at the latest when the
 // residents have ended.
+//
+// The prefix cache changes none of this: a page without an owner is given up as soon as somebody wants it, so it counts
+// as free, and a shared page makes a sequence need fewer.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +15,10 @@
 #include <vector>
 
 #include "contract/model_shape.h"
+#include "contract/scheduler_port.h"
 #include "contract/step_plan.h"
 #include "scheduler/pages/page_pool.h"
+#include "scheduler/pages/prefix_cache.h"
 #include "scheduler/prefill/prefill_queue.h"
 #include "scheduler/sequence.h"
 
@@ -28,35 +33,61 @@ class Residents {
   // for each resident to grow into (or it would soon be thrown out again). Takes rows and pages from residents that
   // rank behind it if that suffices: they are of a lower class, or they would not have come in first. Returns whether
   // it is resident now. (None that gives way can come back in the same step: it needs at least the pages that it gave.)
+  // What is cached of its beginning counts as evaluated; `plan` gets the copy of a page that it shares in part.
   bool try_start(Sequence& sequence, contract::StepPlan& plan);
-  // Appends pages to the sequence's table (and to `pages_added`) until it holds `tokens` positions, preempting
-  // residents that rank behind it when the pool is empty. Returns the positions it holds now, `tokens` at most: fewer
-  // when pages ran out.
+  // Appends pages to the sequence's table until it holds `tokens` positions, preempting residents that rank behind it
+  // when the pool is empty. Returns the positions it holds now, `tokens` at most: fewer when pages ran out. If there are
+  // more than are evaluated, `pages_added` gets the pages that the engine does not know yet.
   uint32_t grow(Sequence& sequence, uint32_t tokens, contract::StepPlan& plan,
                 std::vector<contract::PageId>& pages_added);
-  // The sequence ended: its pages are released and it is resident no more.
-  void remove(Sequence& sequence);
+  // The step has ended: what was only kept for its copies is released. Before any other call about its rows.
+  void end_step();
+  // Positions of a resident were evaluated: pages that they fill are shared from now on.
+  void publish(Sequence& sequence);
+  // The sequence ended: its pages are released and it is resident no more. What is evaluated stays cached, unless it is
+  // not worth keeping (the engine failed).
+  void remove(Sequence& sequence, bool is_kept);
 
+  // Tokens of the sequence's beginning that are cached now, if it may read them.
+  uint32_t cached_tokens(const Sequence& sequence) const;
   // In rank order. Both of them may change the set while the caller walks it: so walk by first_after().
   const std::set<Sequence*, ByRank>& all() const { return residents_; }
   // The first resident in `stage` that ranks behind `rank`; null when there is none.
   Sequence* first_after(const Rank& rank, Stage stage) const;
   uint32_t count() const { return static_cast<uint32_t>(residents_.size()); }
-  const PagePool& pages() const { return pages_; }
+  // Fills in the numbers about pages and the prefix cache.
+  void count_pages(contract::Bounds& bounds) const;
 
  private:
+  // A page that is copied in the planned step, for the sequence that goes on in the copy.
+  struct Copied {
+    const Sequence* sequence;
+    contract::PageId from, to;
+  };
+
+  PrefixCache::Hit find_hit(const Sequence& sequence) const;
+  void take_hit(Sequence& sequence, const PrefixCache::Hit& hit, contract::StepPlan& plan);
   uint32_t pages_promised() const;
-  uint32_t pages_to_start(const Sequence& sequence) const;
-  bool has_room_for(const Sequence& sequence) const;
-  bool can_evict_enough(const Sequence& sequence) const;
+  uint32_t pages_to_start(const Sequence& sequence, const PrefixCache::Hit& hit) const;
+  uint32_t pages_copied() const;
+  bool has_room_for(const Sequence& sequence, const PrefixCache::Hit& hit, uint32_t pages_more) const;
+  bool can_evict_enough(const Sequence& sequence, const PrefixCache::Hit& hit) const;
   void preempt(Sequence& victim, contract::StepPlan& plan);
+  void drop_copies_for(Sequence& sequence, contract::StepPlan& plan);
+  void publish_all(Sequence& sequence);
   void release_pages(Sequence& sequence);
+  std::vector<contract::TokenId> label(const Sequence& sequence, uint32_t begin, uint32_t end) const;
 
   uint32_t page_tokens_;
   uint32_t rows_max_;
-  PagePool pages_;
+  bool has_prefix_cache_;
+  PrefixCache cache_;
   PrefillQueue& queue_;
   std::set<Sequence*, ByRank> residents_;
+  std::vector<Copied> copied_;  // their `from` has one owner more until the step ends
+  uint64_t tokens_asked_ = 0;
+  uint64_t tokens_hit_ = 0;
+  uint64_t tokens_lost_ = 0;
 };
 
 }  // namespace takt::scheduler

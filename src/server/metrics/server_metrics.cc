@@ -7,7 +7,6 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
-#include <map>
 #include <mutex>
 #include <string>
 
@@ -83,18 +82,16 @@ struct ServerMetrics::Impl {
           .Add({}, Histogram::BucketBoundaries{0.25, 0.5, 0.67, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.25, 1.5, 2, 4, 8});
 
   std::mutex render_mutex;
-  std::map<std::string, uint64_t> counts_seen;  // (render_mutex)
 
-  // A count kept elsewhere, as a counter. With render_mutex held.
-  void follow(Counter& target, const std::string& key, uint64_t count) {
-    uint64_t& seen = counts_seen[key];
-    if (count > seen) target.Increment(static_cast<double>(count - seen));
-    seen = std::max(seen, count);
+  // Raises a counter to what the scheduler has counted. (render_mutex)
+  static void raise(Counter& raised, uint64_t count) {
+    raised.Increment(std::max(0.0, static_cast<double>(count) - raised.Value()));
   }
-  void follow_attainment(const contract::Bounds& bounds);
+  void raise(const char* name, const char* help, uint64_t count) { raise(counter(name, help), count); }
+  void raise_attainment(const contract::Bounds& bounds);
 };
 
-void ServerMetrics::Impl::follow_attainment(const contract::Bounds& bounds) {
+void ServerMetrics::Impl::raise_attainment(const contract::Bounds& bounds) {
   Family<Counter>& first_tokens = BuildCounter()
                                       .Name("takt_first_tokens_total")
                                       .Help("First tokens by class, and whether the class's TTFT limit was kept.")
@@ -103,9 +100,8 @@ void ServerMetrics::Impl::follow_attainment(const contract::Bounds& bounds) {
                               .Name("takt_token_gaps_total")
                               .Help("Gaps between tokens by class, and whether the class's ITL limit was kept.")
                               .Register(registry);
-  const auto count = [this](Family<Counter>& family, const std::string& class_name, bool is_late, uint64_t value) {
-    const std::string late = is_late ? "true" : "false";
-    follow(family.Add({{"service_class", class_name}, {"late", late}}), family.GetName() + class_name + late, value);
+  const auto count = [](Family<Counter>& family, const std::string& class_name, bool is_late, uint64_t value) {
+    raise(family.Add({{"service_class", class_name}, {"late", is_late ? "true" : "false"}}), value);
   };
   for (const contract::ServiceClass service_class : contract::kServiceClasses) {
     const contract::ClassAttainment& attainment = bounds.attainment[static_cast<size_t>(service_class)];
@@ -166,7 +162,9 @@ std::string ServerMetrics::render(const std::optional<contract::Bounds>& bounds)
     set("takt_prefill_queue_tokens", "Prompt tokens not evaluated yet, of all requests.",
         static_cast<double>(bounds->waiting_tokens.count()));
     set("takt_kv_pages_used", "KV pages held by requests.", bounds->pages_used);
-    set("takt_kv_pages_free", "KV pages that are free.", bounds->pages_free);
+    set("takt_kv_pages_free", "KV pages that no request holds.", bounds->pages_free);
+    set("takt_kv_pages_cached", "Of the free KV pages, those that the prefix cache keeps until they are needed.",
+        bounds->pages_cached);
     set("takt_decode_gap_bound_seconds", "The longest gap a decoding request can see now; 0: not known yet.",
         static_cast<double>(bounds->gap_max.count()) / 1e6);
     set("takt_prefill_wait_bound_seconds", "The longest wait of the prompt at the end of the queue; 0: not known yet.",
@@ -176,11 +174,18 @@ std::string ServerMetrics::render(const std::optional<contract::Bounds>& bounds)
     set("takt_chunk_tokens", "Prompt tokens of that step.", bounds->chunk_tokens);
     set("takt_step_margin_ratio", "How much longer than expected a step is planned to be at most.",
         bounds->margin_thousandths / 1e3);
-    impl_->follow(impl_->counter("takt_preemptions_total", "Requests whose KV pages were taken away for a while."),
-                  "preemptions", bounds->preemptions);
-    impl_->follow(impl_->counter("takt_bound_violations_total", "Steps that took longer than was promised for them."),
-                  "violations", bounds->bound_violations);
-    impl_->follow_attainment(*bounds);
+    impl_->raise("takt_preemptions_total", "Requests whose KV pages were taken away for a while.", bounds->preemptions);
+    impl_->raise("takt_preempted_tokens_total", "Tokens evaluated again after preemptions.",
+                 bounds->preempted_tokens_lost);
+    impl_->raise("takt_prefix_cache_queries_total", "Tokens of starting requests that might have been cached.",
+                 bounds->prefix_tokens_asked);
+    impl_->raise("takt_prefix_cache_hits_total", "Of these, tokens taken from the prefix cache.",
+                 bounds->prefix_tokens_hit);
+    impl_->raise("takt_prefix_cache_evictions_total", "Cached KV pages given up because pages were needed.",
+                 bounds->prefix_pages_evicted);
+    impl_->raise("takt_bound_violations_total", "Steps that took longer than was promised for them.",
+                 bounds->bound_violations);
+    impl_->raise_attainment(*bounds);
   }
   return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
 }

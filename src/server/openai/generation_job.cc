@@ -53,6 +53,7 @@ std::optional<base::Error> GenerationJob::submit(size_t index) {
       base::Tokens(std::min(request.output_tokens_max.value_or(context_tokens), context_tokens));
   submission.request.service_class = request.service_class.value_or(exchange_->request().caller.default_class);
   submission.request.tenant = exchange_->request().caller.tenant;
+  submission.request.reads_prefix_cache = request.cache_prompt;
   submission.generation.sampling = request.sampling;
   // Counted within the prompt, so that a prompt's answer is the same alone and in a list.
   submission.generation.sampling.choice_index = static_cast<uint32_t>(index % request.choices_per_prompt);

@@ -193,6 +193,7 @@ std::optional<ApiError> parse_generation_request(std::string_view body, Endpoint
   read_sampling(reader, limits, vocabulary_size, context_tokens, out);
   read_stop(reader, limits, out.stop_strings);
   out.ignore_eos = reader.boolean("ignore_eos").value_or(false);
+  out.cache_prompt = reader.boolean("cache_prompt").value_or(true);
   read_logprobs(reader, limits, out);
   read_stream(reader, error, out);
   read_service_class(reader, out);

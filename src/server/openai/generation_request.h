@@ -49,6 +49,7 @@ struct GenerationRequest {
   bool echo = false;  // completions: the reply begins with the prompt
   bool stream = false;
   bool include_usage = false;  // in a stream
+  bool cache_prompt = true;    // false: evaluate the whole prompt, whatever is cached
   std::optional<contract::ServiceClass> service_class;  // nothing: the API key's
   std::optional<std::chrono::milliseconds> timeout;     // from when the request was read; then it is cancelled
 };

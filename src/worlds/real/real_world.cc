@@ -33,6 +33,8 @@ base::Result<contract::Acceptance> RealWorld::submit(contract::Submission submis
   const std::lock_guard guard(mutex_);
   if (is_draining_) return base::Error{base::ErrorCode::shutting_down, "the server is shutting down"};
   contract::Request& request = submission.request;
+  // Nobody can be told what the model expected at a position that is not evaluated.
+  if (submission.generation.prompt_top_logprobs) request.reads_prefix_cache = false;
   request.id = contract::RequestId{next_id_++};
   const base::Micros time = now();
   const contract::Admission admission = scheduler_.submit(request, time);
@@ -97,7 +99,9 @@ void RealWorld::start(const contract::StepPlan& plan) {
   const base::Micros time = now();
   for (const contract::PrefillChunk& chunk : plan.prefill_chunks) {
     contract::RequestTimes& times = entries_.at(chunk.request).times;
-    if (!times.first_scheduled) times.first_scheduled = time;
+    if (times.first_scheduled) continue;
+    times.first_scheduled = time;
+    times.prompt_tokens_cached = base::Tokens(chunk.begin);
   }
   engine_.start(plan);
 }

@@ -8,14 +8,19 @@
 namespace takt::worlds {
 namespace {
 
+// A prompt that is like no other request's from its first token on.
+std::shared_ptr<const std::vector<contract::TokenId>> unlike_others(contract::RequestId id, uint32_t tokens) {
+  return std::make_shared<const std::vector<contract::TokenId>>(tokens, static_cast<contract::TokenId>(id.value));
+}
+
 // What an engine answers that could not execute the plan: every row ends.
 std::vector<contract::RowResult> error_rows(const contract::StepPlan& plan) {
   std::vector<contract::RowResult> rows;
   for (const auto& chunk : plan.prefill_chunks) {
-    rows.push_back({chunk.request, contract::Phase::prefill, 0, contract::FinishReason::error});
+    rows.push_back({chunk.request, contract::Phase::prefill, 0, contract::FinishReason::error, {}});
   }
   for (const auto& row : plan.decode_rows) {
-    rows.push_back({row.request, contract::Phase::decode, 0, contract::FinishReason::error});
+    rows.push_back({row.request, contract::Phase::decode, 0, contract::FinishReason::error, {}});
   }
   return rows;
 }
@@ -62,13 +67,14 @@ void SimWorld::arrive(const Arrival& arrival) {
   record.arrival = arrival;
   contract::Request request;
   request.id = record.id;
-  request.prompt = std::make_shared<const std::vector<contract::TokenId>>(arrival.prompt_tokens);
+  request.prompt = arrival.prompt ? arrival.prompt : unlike_others(record.id, arrival.prompt_tokens);
+  request.tenant = arrival.tenant;
   request.output_tokens_max = base::Tokens(arrival.output_tokens_max);
   request.service_class = arrival.service_class;
   const contract::Admission admission = scheduler_.submit(request, now_);
   if (admission.is_accepted) {
     const auto output_tokens_max = static_cast<uint32_t>(admission.output_tokens_max.count());
-    engine_.admit(record.id, arrival.prompt_tokens, output_tokens_max, arrival.output_tokens);
+    engine_.admit(request, output_tokens_max, arrival.output_tokens, arrival.answer);
     live_.emplace(record.id, records_.size());
     if (arrival.cancel_after) hang_ups_.emplace(now_ + *arrival.cancel_after, record.id);
   } else {
@@ -104,7 +110,9 @@ void SimWorld::start(const contract::StepPlan& plan) {
   step_ends_ = now_ + truth_.predict(plan);
   for (const contract::PrefillChunk& chunk : plan.prefill_chunks) {
     RequestRecord& record = records_[chunk.request.value - 1];
-    if (!record.first_scheduled) record.first_scheduled = now_;
+    if (record.first_scheduled) continue;
+    record.first_scheduled = now_;
+    record.prompt_tokens_cached = chunk.begin;
   }
 }
 

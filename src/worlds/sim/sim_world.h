@@ -28,6 +28,7 @@ struct RequestRecord {
   std::optional<base::Micros> first_scheduled;
   std::optional<base::Micros> first_token;
   std::optional<base::Micros> finished;
+  uint32_t prompt_tokens_cached = 0;  // taken from the prefix cache when it started first
   uint32_t output_tokens = 0;
   std::vector<base::Micros> token_gaps;  // between successive output tokens
   base::Micros last_token;

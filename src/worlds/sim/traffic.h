@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,11 @@ struct Arrival {
   uint32_t output_tokens_max = 1;  // what the client asks for at most
   contract::ServiceClass service_class = contract::ServiceClass::interactive;
   std::optional<base::Micros> cancel_after;  // the client hangs up so long after it arrived
+  uint64_t tenant = 0;
+  // The prompt's ids, prompt_tokens of them, for requests that begin alike. Null: ids that no other request begins with.
+  std::shared_ptr<const std::vector<contract::TokenId>> prompt = nullptr;
+  // The answer's first ids, for a next turn that repeats them. Null: other ones.
+  std::shared_ptr<const std::vector<contract::TokenId>> answer = nullptr;
 };
 
 // A source of arrivals in order of time. It may wait for answers before it asks again.
