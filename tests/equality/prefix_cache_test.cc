@@ -49,7 +49,7 @@ Tokens ids_of(const CollectingSink& sink) {
   return ids;
 }
 
-constexpr int64_t kOutputs = 40;
+constexpr int64_t kOutputs = 36;  // more than a page holds
 
 // What a prompt's greedy and its sampled answer are to the bit, evaluated from the first token to the last.
 std::string cold_bits(const Model& model, const Tokens& prompt) {
@@ -84,11 +84,14 @@ void let_run(LiveSession& session, const Tokens& prompt, int64_t outputs) {
   session.submit(prompt, outputs, spec_of(false))->wait();
 }
 
-void expect_same_after_hits(const Model& model, const Tokens& prompt) {
+void expect_same_after_hits(const Model& model, const Tokens& prompt, bool is_quick) {
   const auto tokens = static_cast<int64_t>(prompt.size());
   const uint32_t vocabulary = model->spec.vocabulary_size;
   const std::string cold = cold_bits(model, prompt);
-  for (const uint32_t chunk_tokens : {512u, 16u}) {
+  const size_t half = prompt.size() / 2;
+  const std::vector<size_t> commons =
+      is_quick ? std::vector<size_t>{half} : std::vector<size_t>{1, 31, 32, 33, half, prompt.size() - 1};
+  for (const uint32_t chunk_tokens : is_quick ? std::vector<uint32_t>{64} : std::vector<uint32_t>{512, 16}) {
     SCOPED_TRACE("chunks of " + std::to_string(chunk_tokens));
     {
       LiveSession session(model, 2, capacity_of(true, chunk_tokens));
@@ -97,7 +100,7 @@ void expect_same_after_hits(const Model& model, const Tokens& prompt) {
       EXPECT_EQ(cold, warm_bits(session, prompt, tokens - 1)) << "the whole prompt is cached";
       EXPECT_EQ(cold, warm_bits(session, prompt, tokens - 1)) << "and again, with answers behind it";
     }
-    for (const size_t common : {size_t{1}, size_t{31}, size_t{32}, size_t{33}, prompt.size() / 2, prompt.size() - 1}) {
+    for (const size_t common : commons) {
       LiveSession session(model, 2, capacity_of(true, chunk_tokens));
       session.start();
       Tokens other = joined(first_of(prompt, common), random_tokens(5, 50, vocabulary));
@@ -175,13 +178,14 @@ void expect_same_prompt_logprobs(const Model& model, const Tokens& prompt) {
   EXPECT_EQ(bits[0], bits[1]);
 }
 
-void expect_same_bits(const std::string& path, size_t prompt_tokens) {
+void expect_same_bits(const std::string& path, size_t prompt_tokens, bool is_quick) {
   auto loaded = TestModel::load(path, std::string(kernels::select_kernel_set("")->name), 2);
   ASSERT_NE(loaded, nullptr);
   const Model model = loaded->shared_model();
   const Tokens prompt = random_tokens(7, prompt_tokens, model->spec.vocabulary_size);
-  expect_same_after_hits(model, prompt);
+  expect_same_after_hits(model, prompt, is_quick);
   expect_same_next_turn(model, prompt);
+  if (is_quick) return;
   expect_same_among_sharing_neighbours(model, prompt);
   expect_same_prompt_logprobs(model, prompt);
 }
@@ -190,7 +194,7 @@ class PrefixCacheTiny : public testing::TestWithParam<const char*> {};
 
 TEST_P(PrefixCacheTiny, WarmIsCold) {
   const TinyModelFile file(GetParam(), "Q4_K_M");
-  expect_same_bits(file.path(), 150);
+  expect_same_bits(file.path(), 150, false);
 }
 
 std::string test_name(const testing::TestParamInfo<const char*>& param_info) {
@@ -211,7 +215,7 @@ TEST_P(PrefixCacheReal, WarmIsCold) {
   if (path.empty()) GTEST_SKIP() << "needs the model " << GetParam() << " (./x model get " << GetParam() << ")";
   const bool is_small = std::string(GetParam()) == "smollm2-135m";
   if (!is_small && std::getenv("TAKT_TEST_ALL") == nullptr) GTEST_SKIP() << "needs ./x test --all (the larger models)";
-  expect_same_bits(path, is_small ? 150 : 560);
+  expect_same_bits(path, is_small ? 150 : 560, is_small && std::getenv("TAKT_TEST_ALL") == nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cached, PrefixCacheReal, testing::Values("smollm2-135m", "qwen2.5-coder-0.5b", "gemma3-270m"),

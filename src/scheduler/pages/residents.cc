@@ -32,11 +32,14 @@ bool Residents::try_start(Sequence& sequence, contract::StepPlan& plan) {
   return true;
 }
 
+// One that has produced tokens was preempted: whoever wanted every position of the prompt evaluated has had that.
+bool Residents::can_read_cache(const Sequence& sequence) const {
+  return has_prefix_cache_ && (sequence.reads_prefix_cache || sequence.tokens_produced > 0);
+}
+
 // At least the last token is evaluated, for its logits.
 PrefixCache::Hit Residents::find_hit(const Sequence& sequence) const {
-  // One that has produced tokens was preempted: whoever wanted every position of the prompt evaluated has had that.
-  const bool can_read = has_prefix_cache_ && (sequence.reads_prefix_cache || sequence.tokens_produced > 0);
-  if (!can_read) return {};
+  if (!can_read_cache(sequence)) return {};
   return cache_.find(sequence.tenant, sequence.tokens(), sequence.length() - 1);
 }
 
@@ -63,7 +66,7 @@ void Residents::take_hit(Sequence& sequence, const PrefixCache::Hit& hit, contra
   const uint32_t lost = sequence.tokens_lost - std::min(sequence.tokens_lost, sequence.tokens_evaluated);
   tokens_lost_ += lost;
   sequence.tokens_lost = 0;
-  if (!has_prefix_cache_) return;
+  if (!can_read_cache(sequence)) return;
   tokens_asked_ += sequence.length();
   tokens_hit_ += sequence.tokens_evaluated;
 }

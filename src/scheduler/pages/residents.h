@@ -65,6 +65,7 @@ class Residents {
     contract::PageId from, to;
   };
 
+  bool can_read_cache(const Sequence& sequence) const;
   PrefixCache::Hit find_hit(const Sequence& sequence) const;
   void take_hit(Sequence& sequence, const PrefixCache::Hit& hit, contract::StepPlan& plan);
   uint32_t pages_promised() const;
