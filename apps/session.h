@@ -29,3 +29,50 @@ struct SessionOptions {
   uint32_t chunk_tokens_beside_decode = 0;  // 0: the closed loop
   uint64_t kv_tokens = 0;  // KV memory in tokens; 0: as much as eight full contexts, at most a third of the free memory
   std::string prefix_cache = "on";  // or "off"
+  std::string record;               // file to record the scheduler's calls in
+  contract::ServicePolicy policy;
+};
+
+// The scheduler counts positions in 32 bits with room to spare.
+inline constexpr uint32_t kContextTokensMax = 1u << 24;
+
+// The options of every command that loads a model.
+void add_session_options(CLI::App& app, SessionOptions& options);
+
+// Opens and checks a file; fails the command with a message otherwise.
+std::shared_ptr<const gguf::File> open_model_file(const std::string& model);
+
+class Session {
+ public:
+  // Loads the model and starts the loop on a thread of its own. Fails the command (see fail()) on any error.
+  explicit Session(const SessionOptions& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  worlds::RealWorld& world() { return *world_; }
+  const model::Model& model() const { return *model_; }
+  std::shared_ptr<const gguf::File> file() const { return file_; }
+  const contract::Capacity& capacity() const { return capacity_; }
+  int threads() const { return pool_->thread_count(); }
+  double load_seconds() const { return load_seconds_; }
+  // Waits until the loop has ended (after world().drain() or stop()).
+  void join();
+
+ private:
+  void choose_capacity(const SessionOptions& options);
+
+  std::shared_ptr<const gguf::File> file_;
+  std::unique_ptr<base::ThreadPool> pool_;
+  std::shared_ptr<const model::Model> model_;
+  contract::Capacity capacity_;
+  std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<contract::SchedulerPort> scheduler_;
+  std::ofstream record_stream_;
+  std::unique_ptr<contract::SchedulerPort> recorder_;
+  std::unique_ptr<worlds::RealWorld> world_;
+  std::thread loop_;
+  double load_seconds_ = 0;
+};
+
+}  // namespace takt::apps

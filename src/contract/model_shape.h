@@ -32,4 +32,10 @@ struct Capacity {
   uint32_t waiting_requests_max = 512;
   base::Tokens waiting_tokens_max{1 << 20};
   uint32_t step_tokens_max = 512;  // tokens evaluated in one step at most
-  bool has_prefix_cache = false;   // pages of evaluated tokens are kept and shared: scheduler/pages/prefix_cache.h
+  // Prompt tokens in a step that also has decode rows; 0: as many as keep the decode rows inside their limits, by what
+  // steps were measured to take.
+  uint32_t chunk_tokens_beside_decode = 0;
+  bool has_prefix_cache = false;  // pages of evaluated tokens are kept and shared: scheduler/pages/prefix_cache.h
+};
+
+}  // namespace takt::contract

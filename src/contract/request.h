@@ -23,6 +23,23 @@ struct Request {
   // Output tokens at most; 0 evaluates the prompt only. Admission caps it so that prompt + output fits the context.
   base::Tokens output_tokens_max;
   ServiceClass service_class = ServiceClass::interactive;
+  // Who asks (an API key): requests of different tenants share no cached pages, and get fair turns. 0: keys are not in use.
+  uint64_t tenant = 0;
   // False: evaluates every prompt position, whatever is cached (prompt log-probabilities need that). It may still be
   // taken up in the cache, for others and for itself after a preemption.
   bool reads_prefix_cache = true;
+
+  base::Tokens prompt_tokens() const { return base::Tokens(static_cast<int64_t>(prompt->size())); }
+};
+
+// Why a request produces no more tokens.
+enum class FinishReason : uint8_t {
+  none,       // it goes on
+  stop,       // an end-of-generation token or a stop string
+  length,     // output_tokens_max reached, or the context is full
+  cancelled,  // by the client
+  error,      // the engine could not go on (for example: not-a-number logits)
+};
+std::string_view name(FinishReason reason);
+
+}  // namespace takt::contract

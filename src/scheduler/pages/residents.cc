@@ -150,6 +150,100 @@ void Residents::preempt(Sequence& victim, contract::StepPlan& plan) {
   assert(!victim.is_in_step);
   // The step is not planned in rank order throughout, so one that ranks before it may still take its place in it.
   std::erase_if(plan.decode_rows, [&](const contract::DecodeRow& row) { return row.request == victim.id; });
+  std::erase_if(plan.prefill_chunks, [&](const contract::PrefillChunk& chunk) { return chunk.request == victim.id; });
   drop_copies_for(victim, plan);
   victim.tokens_lost = victim.tokens_evaluated;
   publish_all(victim);
+  release_pages(victim);
+  residents_.erase(&victim);
+  victim.stage = Stage::waiting;
+  victim.tokens_evaluated = 0;
+  queue_.add(victim);
+  plan.preempted.push_back(victim.id);
+}
+
+void Residents::remove(Sequence& sequence, bool is_kept) {
+  if (is_kept) publish_all(sequence);
+  release_pages(sequence);
+  residents_.erase(&sequence);
+}
+
+void Residents::end_step() {
+  for (const Copied& copied : copied_) cache_.release_page(copied.from);
+  copied_.clear();
+}
+
+// It started in this very step and gives way already: the copy is not made.
+void Residents::drop_copies_for(Sequence& sequence, contract::StepPlan& plan) {
+  for (const Copied& copied : copied_) {
+    if (copied.sequence != &sequence) continue;
+    cache_.release_page(copied.from);
+    std::erase(plan.page_copies, contract::PageCopy{copied.from, copied.to});
+    sequence.tokens_evaluated -= sequence.tokens_evaluated % page_tokens_;
+  }
+  std::erase_if(copied_, [&](const Copied& copied) { return copied.sequence == &sequence; });
+}
+
+std::vector<contract::TokenId> Residents::label(const Sequence& sequence, uint32_t begin, uint32_t end) const {
+  const TokenView tokens = sequence.tokens();
+  std::vector<contract::TokenId> ids;
+  ids.reserve(end - begin);
+  for (uint32_t i = begin; i < end; ++i) ids.push_back(tokens[i]);
+  return ids;
+}
+
+void Residents::publish(Sequence& sequence) {
+  if (!has_prefix_cache_) return;
+  const uint32_t known = std::min(sequence.tokens_evaluated, sequence.tokens().size());
+  while (sequence.is_published && (sequence.pages_published + 1) * page_tokens_ <= known) {
+    const uint32_t begin = sequence.pages_published * page_tokens_;
+    const auto node = cache_.try_publish(sequence.tenant, sequence.node, label(sequence, begin, begin + page_tokens_),
+                                         sequence.pages[sequence.pages_published]);
+    sequence.is_published = node.has_value();
+    if (!node) return;
+    sequence.node = *node;
+    ++sequence.pages_published;
+  }
+}
+
+// Before its pages are released: also what it kept private, and the page that is not full.
+void Residents::publish_all(Sequence& sequence) {
+  if (!has_prefix_cache_) return;
+  cache_.advance();
+  publish(sequence);
+  const uint32_t known = std::min(sequence.tokens_evaluated, sequence.tokens().size());
+  for (uint32_t begin = sequence.pages_published * page_tokens_; begin < known; begin += page_tokens_) {
+    const uint32_t end = std::min(begin + page_tokens_, known);
+    sequence.node = cache_.publish_last(sequence.tenant, sequence.node, label(sequence, begin, end),
+                                        sequence.pages[begin / page_tokens_]);
+  }
+}
+
+void Residents::release_pages(Sequence& sequence) {
+  // From the last to the first, so that the pool gives them out in the same order again.
+  for (auto it = sequence.pages.rbegin(); it != sequence.pages.rend(); ++it) cache_.release_page(*it);
+  sequence.pages.clear();
+  sequence.pages_sent = 0;
+  sequence.node = PrefixCache::kRoot;
+  sequence.pages_published = 0;
+  sequence.is_published = true;
+}
+
+void Residents::count_pages(contract::Bounds& bounds) const {
+  bounds.pages_used = cache_.pages().used_count();
+  bounds.pages_free = cache_.pages().free_count();
+  bounds.pages_cached = cache_.pages().idle_count();
+  bounds.prefix_tokens_asked = tokens_asked_;
+  bounds.prefix_tokens_hit = tokens_hit_;
+  bounds.prefix_pages_evicted = cache_.evicted_count();
+  bounds.preempted_tokens_lost = tokens_lost_;
+}
+
+Sequence* Residents::first_after(const Rank& rank, Stage stage) const {
+  for (auto it = residents_.upper_bound(rank); it != residents_.end(); ++it) {
+    if ((*it)->stage == stage) return *it;
+  }
+  return nullptr;
+}
+
+}  // namespace takt::scheduler
