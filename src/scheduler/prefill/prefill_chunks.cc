@@ -10,11 +10,11 @@ bool PrefillTurns::is_owed_a_tile(const Sequence& sequence, const contract::Step
   return sequence.service_class == first_class_ || sequence.rank.due <= now_ || plan.decode_rows.empty();
 }
 
-uint32_t PrefillTurns::tokens_for(const Sequence& sequence, const StepBudget& budget,
+uint32_t PrefillTurns::tokens_for(const Sequence& sequence, uint32_t begin, const StepBudget& budget,
                                   const contract::StepPlan& plan) const {
-  const uint32_t tokens = budget.prefill_tokens_fitting(sequence.tokens_evaluated, sequence.length());
+  const uint32_t tokens = budget.prefill_tokens_fitting(begin, sequence.length());
   if (tokens > 0 || !is_owed_a_tile(sequence, plan)) return tokens;
-  return budget.prefill_tokens_min(sequence.tokens_evaluated, sequence.length());
+  return budget.prefill_tokens_min(begin, sequence.length());
 }
 
 bool PrefillTurns::try_start(Sequence& newcomer, contract::StepPlan& plan) {
@@ -37,13 +37,17 @@ void PrefillTurns::plan(StepBudget& budget, contract::StepPlan& plan) {
     Sequence* newcomer = queue_.front(cannot_start_);
     const bool is_newcomer_first = newcomer && (!part_done || newcomer->rank < part_done->rank);
     Sequence* sequence = is_newcomer_first ? newcomer : part_done;
-    if (!sequence || tokens_for(*sequence, budget, plan) == 0) break;
+    if (!sequence) break;
+    const uint32_t begin = is_newcomer_first ? sequence->tokens_cached_at_submit : sequence->tokens_evaluated;
+    if (tokens_for(*sequence, begin, budget, plan) == 0) break;
     if (is_newcomer_first && !try_start(*newcomer, plan)) continue;
     rank = sequence->rank;
     contract::PrefillChunk chunk;
     chunk.request = sequence->id;
     chunk.begin = sequence->tokens_evaluated;
-    chunk.end = residents_.grow(*sequence, chunk.begin + tokens_for(*sequence, budget, plan), plan, chunk.pages_added);
+    // A newcomer that finds more in the cache than when it came begins at a dearer position: it gets a token all the same.
+    const uint32_t tokens = std::max(1u, tokens_for(*sequence, chunk.begin, budget, plan));
+    chunk.end = residents_.grow(*sequence, chunk.begin + tokens, plan, chunk.pages_added);
     if (chunk.end <= chunk.begin) continue;  // no page left: those behind may need none
     chunk.is_last = chunk.end == sequence->length();
     budget.add_prefill(chunk.begin, chunk.end, chunk.is_last);
