@@ -53,6 +53,7 @@ void add_session_options(CLI::App& app, SessionOptions& options) {
   add_option(app, "--chunk-tokens-beside-decode", options.chunk_tokens_beside_decode,
              "the same in a step that also decodes; 0: as many as keep the limits of the decoding requests (--slo)")
       ->check(CLI::Range(0, 1 << 16));
+  add_kv_options(app, options.kv);
   add_option(app, "--kv-tokens", options.kv_tokens,
              "KV memory in tokens, for all requests together; 0: chosen from the free memory")
       ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 29));
@@ -79,7 +80,8 @@ Session::Session(const SessionOptions& options) {
   {
     Progress progress("loading " + options.model);
     auto model = model::load_model(file_, kernel_set, *pool_,
-                                   [&](int64_t done, int64_t total) { progress.report(done, total); });
+                                   [&](int64_t done, int64_t total) { progress.report(done, total); },
+                                   kv_formats(options.kv, kernel_set));
     if (!model) fail(options.model + ": " + model.error().message);
     model_ = std::move(model).value();
   }

@@ -14,6 +14,7 @@
 #include "contract/scheduler_port.h"
 #include "engine/engine.h"
 #include "gguf/file.h"
+#include "kv_options.h"
 #include "model/model.h"
 #include "worlds/real/real_world.h"
 
@@ -27,6 +28,7 @@ struct SessionOptions {
   uint32_t rows_max = 64;                   // requests running at once
   uint32_t chunk_tokens = 512;              // prompt tokens in a step without decode rows
   uint32_t chunk_tokens_beside_decode = 0;  // 0: the closed loop
+  KvOptions kv;
   uint64_t kv_tokens = 0;  // KV memory in tokens; 0: as much as eight full contexts, at most a third of the free memory
   std::string prefix_cache = "on";  // or "off"
   std::string record;               // file to record the scheduler's calls in

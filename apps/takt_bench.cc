@@ -22,6 +22,7 @@ struct BenchOptions {
                            chunk = {"512"}, threads;
   int repetitions = 5;
   bool is_refresh = false, is_profile = false, has_no_warm_up = false;
+  KvOptions kv;
 };
 
 std::vector<ThroughputTest> tests_of(const BenchOptions& options) {
@@ -70,7 +71,7 @@ void bench(const BenchOptions& options) {
   const Roofline roofline = roofline_or_fail(options.is_refresh);
   std::vector<int64_t> threads = numbers("-t", options.threads, 1);
   if (threads.empty()) threads.push_back(std::max(1u, std::thread::hardware_concurrency()));
-  const auto model = load_for_bench(file, *set);
+  const auto model = load_for_bench(file, *set, kv_formats(options.kv, *set));
   if (options.is_profile) return profile(options, model, roofline, threads.front());
   BenchTable table(options.output, file->path(), *model, roofline);
   for (int64_t count : threads) {
@@ -84,10 +85,11 @@ void bench(const BenchOptions& options) {
 }  // namespace
 
 std::shared_ptr<const model::Model> load_for_bench(std::shared_ptr<const gguf::File> file,
-                                                   const kernels::KernelSet& set) {
+                                                   const kernels::KernelSet& set,
+                                                   std::optional<base::KvFormats> kv) {
   base::ThreadPool pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   const std::string path = file->path();
-  auto loaded = model::load_model(std::move(file), set, pool);
+  auto loaded = model::load_model(std::move(file), set, pool, {}, kv);
   if (!loaded) fail(path + ": " + loaded.error().message);
   return std::move(loaded).value();
 }
@@ -116,6 +118,7 @@ void add_bench_command(CLI::App& app) {
   add_flag(*command, "--profile", options->is_profile,
            "where a prefill step (of the first -p tokens) and a decode step spend their time, at the first -d");
   add_flag(*command, "--refresh", options->is_refresh, "measure this machine's ceilings again first");
+  add_kv_options(*command, options->kv);
   command->footer(
       "The last column is the share of this machine's ceiling (takt bench roofline). MFU, of prefill: operations of "
       "the linear\n"

@@ -19,19 +19,21 @@ struct Options {
   bool lists_tensors = false;
   uint32_t context_tokens = 0;
   std::string kernels;
+  KvOptions kv;
 };
 
 void run(const Options& options) {
   const auto file = open_model_file(options.path);
   const kernels::KernelSet* set = kernels::select_kernel_set(options.kernels);
   if (set == nullptr) fail("--kernels " + options.kernels + ": unknown, or not supported by this processor");
+  const base::KvFormats kv = kv_formats(options.kv, *set);
   std::string text;
   if (options.is_json) {
     boost::json::object object = describe_json(*file, options.lists_tensors);
-    object["run"] = describe_run_json(*file, *set, options.context_tokens);
+    object["run"] = describe_run_json(*file, *set, kv, options.context_tokens);
     text = boost::json::serialize(object) + "\n";
   } else {
-    text = describe(*file, options.lists_tensors) + describe_run(*file, *set, options.context_tokens);
+    text = describe(*file, options.lists_tensors) + describe_run(*file, *set, kv, options.context_tokens);
   }
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
@@ -45,6 +47,7 @@ void add_inspect_command(CLI::App& app) {
   add_flag(*command, "--json", options->is_json, "One JSON object instead of text");
   add_option(*command, "--ctx,-c", options->context_tokens, "Context length to compute memory for; 0: the model's own");
   add_option(*command, "--kernels", options->kernels, "Instruction set; empty: the best supported");
+  add_kv_options(*command, options->kv);
   add_flag(*command, "--tensors", options->lists_tensors, "List every tensor too");
   command->footer(
       "Examples:\n"

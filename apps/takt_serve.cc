@@ -104,10 +104,11 @@ void serve(ServeOptions options) {
   served.port = &session.world();
   served.text = text.services;
   (*server)->serve(std::move(served));
-  say(base::LogLevel::info, "ready: %s in %.2f s, %s kernels, %d threads, context %u, KV memory for %llu tokens",
+  say(base::LogLevel::info, "ready: %s in %.2f s, %s kernels, %d threads, context %u, KV memory for %llu tokens in %s",
       session.model().shape.name.c_str(), session.load_seconds(), std::string(session.model().kernel_set->name).c_str(),
       session.threads(), session.capacity().context_tokens,
-      static_cast<unsigned long long>(session.capacity().page_count) * session.capacity().page_tokens);
+      static_cast<unsigned long long>(session.capacity().page_count) * session.capacity().page_tokens,
+      base::kv_formats_name(session.model().kv).c_str());
   if (const auto* best = kernels::kernel_sets().front(); session.model().kernel_set != best)
     say(base::LogLevel::warning, "not the fastest kernels: %s instead of %s (%s)",
         std::string(session.model().kernel_set->name).c_str(), std::string(best->name).c_str(),

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <memory>
+#include <optional>
 
 #include "bench/roofline.h"
 #include "gguf/file.h"
@@ -18,7 +19,8 @@ void add_bench_rows_command(CLI::App& bench);
 
 // Loads with all threads. Fails the command when it cannot.
 std::shared_ptr<const model::Model> load_for_bench(std::shared_ptr<const gguf::File> file,
-                                                   const kernels::KernelSet& set);
+                                                   const kernels::KernelSet& set,
+                                                   std::optional<base::KvFormats> kv = {});
 
 // The ceilings kept for this machine; measured (said on stderr) and kept when there are none, or with is_refresh. Fails the command
 // when memory is short.

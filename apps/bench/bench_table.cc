@@ -37,12 +37,13 @@ std::string number_text(double value) {
   return text;
 }
 
-std::string test_name(const ThroughputTest& test) {
+std::string test_name(const ThroughputTest& test, base::KvFormats kv) {
   std::string name;
   if (test.prompt_tokens > 0) name = "pp" + std::to_string(test.prompt_tokens);
   if (test.generated_tokens > 0)
     name += std::string(name.empty() ? "" : "+") + "tg" + std::to_string(test.generated_tokens);
   if (test.depth_tokens > 0) name += " @ d" + std::to_string(test.depth_tokens);
+  if (!(kv == base::KvFormats{})) name += " " + base::kv_formats_name(kv);
   return name;
 }
 
@@ -95,7 +96,7 @@ void BenchTable::add_markdown(const ThroughputResult& result, const Statistics& 
   if (statistics.mfu > 0) std::snprintf(share, sizeof share, "%.1f %% MFU", statistics.mfu);
   if (statistics.mbu > 0) std::snprintf(share, sizeof share, "%.1f %% MBU", statistics.mbu);
   std::printf("| %-30s | %10s | %10s | %-10s | %7d | %15s | %21s | %10s |\n", model_.shape.name.c_str(), size, count,
-              std::string(model_.kernel_set->name).c_str(), result.threads, test_name(result.test).c_str(), rate,
+              std::string(model_.kernel_set->name).c_str(), result.threads, test_name(result.test, model_.kv).c_str(), rate,
               share);
 }
 
@@ -114,8 +115,8 @@ std::vector<std::pair<std::string, std::string>> BenchTable::fields(const Throug
           {"n_batch", std::to_string(test.batch_tokens)},
           {"n_ubatch", std::to_string(test.chunk_tokens)},
           {"n_threads", std::to_string(result.threads)},
-          {"type_k", "\"f16\""},
-          {"type_v", "\"f16\""},
+          {"type_k", quoted(std::string(base::kv_format_name(model_.kv.keys)))},
+          {"type_v", quoted(std::string(base::kv_format_name(model_.kv.values)))},
           {"n_prompt", std::to_string(test.prompt_tokens)},
           {"n_gen", std::to_string(test.generated_tokens)},
           {"n_depth", std::to_string(test.depth_tokens)},

@@ -1,5 +1,6 @@
 #include "bench/engine_driver.h"
 
+#include <algorithm>
 #include <climits>
 #include <random>
 
@@ -72,6 +73,20 @@ void EngineDriver::decode(int64_t count, int64_t position) {
   contract::StepPlan plan;
   for (int64_t sequence = 0; sequence < count; ++sequence)
     plan.decode_rows.push_back({id_of(sequence), static_cast<uint32_t>(position), {}, pages_once(sequence)});
+  step(plan);
+}
+
+void EngineDriver::fill_depth(int64_t sequence, int64_t depth, int64_t chunk) {
+  const int64_t computed = std::min(depth, kDepthComputed);
+  begin(sequence, computed);
+  prefill(sequence, 0, computed, chunk);
+  if (depth == computed) return;
+  contract::StepPlan plan;
+  constexpr int64_t kPage = kernels::kPageTokens;
+  const int64_t first = sequence * pages_per_sequence_;
+  for (int64_t page = kDepthComputed / kPage; page * kPage < depth; ++page)
+    plan.page_copies.push_back({{static_cast<uint32_t>(first + page % (kDepthComputed / kPage))},
+                                {static_cast<uint32_t>(first + page)}});
   step(plan);
 }
 

@@ -11,6 +11,8 @@
 
 namespace takt::apps {
 
+inline constexpr int64_t kDepthComputed = 1024;  // a multiple of a page
+
 struct DriverOptions {
   int64_t sequence_count = 1;
   int64_t positions = 0;      // of each sequence at most
@@ -30,6 +32,9 @@ class EngineDriver {
   // Evaluates positions [begin, end) of one sequence in steps of at most `chunk` tokens; the last yields a token when `end` is the
   // end of the prompt.
   void prefill(int64_t sequence, int64_t begin, int64_t end, int64_t chunk);
+  // Keys and values of the sequence's first `depth` positions: computed up to kDepthComputed, behind that copies of those pages, since
+  // computing a depth costs its square and no speed depends on what keys and values are.
+  void fill_depth(int64_t sequence, int64_t depth, int64_t chunk);
   // One step: the token at `position` of each of the first `count` sequences.
   void decode(int64_t count, int64_t position);
 

@@ -35,7 +35,7 @@ double pairs_of(int64_t begin, int64_t end, int64_t window) {
 
 void add_attention(const model::Model& model, uint32_t layer, const RowRange& range, Work& work) {
   const model::NetworkSpec& spec = model.spec;
-  const kernels::AttentionShape shape = spec.attention_shape(layer);
+  const kernels::AttentionShape shape = model.attention_shape(layer);
   work.float_operations += 4.0 * spec.head_count * spec.head_dim * pairs_of(range.begin, range.end, shape.window);
   const double position_bytes = static_cast<double>(model.kernel_set->kv_page_bytes(shape)) / kernels::kPageTokens;
   // Every block of rows that an attention kernel takes at once reads what its last row sees and its first one's window.

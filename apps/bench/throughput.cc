@@ -41,8 +41,7 @@ ThroughputResult measure_throughput(std::shared_ptr<const model::Model> model, b
   }
   EngineDriver driver = make_driver(model, pool, test);
   if (test.depth_tokens > 0) {
-    driver.begin(0, test.depth_tokens);
-    driver.prefill(0, 0, test.depth_tokens, chunk_of(test));
+    driver.fill_depth(0, test.depth_tokens, chunk_of(test));
   }
   ThroughputResult result{test, pool.thread_count(), {}};
   for (int i = 0; i < repetitions; ++i) result.samples_ns.push_back(run_once(driver, test));

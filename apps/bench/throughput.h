@@ -14,7 +14,7 @@ namespace takt::apps {
 struct ThroughputTest {
   int64_t prompt_tokens = 0;
   int64_t generated_tokens = 0;
-  int64_t depth_tokens = 0;  // already in the KV cache when the clock starts
+  int64_t depth_tokens = 0;  // already in the KV cache when the clock starts; beyond 1024 copies of the first pages
   int64_t batch_tokens = 2048;
   int64_t chunk_tokens = 512;  // tokens of one step
 };

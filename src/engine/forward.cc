@@ -55,7 +55,7 @@ base::Status Forward::allocate() {
   }
   size_t kernel_bytes = 64;
   for (uint32_t layer = 0; layer < spec_.layer_count; ++layer)
-    kernel_bytes = std::max(kernel_bytes, kernels_.attention_scratch_bytes(spec_.attention_shape(layer)));
+    kernel_bytes = std::max(kernel_bytes, kernels_.attention_scratch_bytes(model_->attention_shape(layer)));
   for (int format = 0; format < base::kWeightFormatCount; ++format)
     kernel_bytes =
         std::max(kernel_bytes, kernels_.linear_prefill_scratch_bytes(static_cast<base::WeightFormat>(format), k_max_));
@@ -207,12 +207,12 @@ void Forward::rope_and_store(uint32_t layer, int64_t row) {
   kernels_.rope(q, spec_.head_count, head_dim, spec_.rope_dim, cos, sin, spec_.rope_pairs);
   kernels_.rope(k, spec_.kv_head_count, head_dim, spec_.rope_dim, cos, sin, spec_.rope_pairs);
   std::byte* page = place.pages->layers[layer][static_cast<size_t>(place.position / kernels::kPageTokens)];
-  kernels_.kv_store(spec_.attention_shape(layer), k, v, static_cast<int32_t>(place.position % kernels::kPageTokens),
+  kernels_.kv_store(model_->attention_shape(layer), k, v, static_cast<int32_t>(place.position % kernels::kPageTokens),
                     page);
 }
 
 void Forward::attend(uint32_t layer) {
-  const kernels::AttentionShape shape = spec_.attention_shape(layer);
+  const kernels::AttentionShape shape = model_->attention_shape(layer);
   const auto work = [&](int64_t index, int thread) {
     const AttentionItem& item = items_[static_cast<size_t>(index)];
     const Segment& segment = *item.segment;

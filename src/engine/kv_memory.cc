@@ -10,7 +10,7 @@ base::Result<KvMemory> KvMemory::create(const model::Model& model, uint32_t page
   KvMemory memory;
   for (uint32_t layer = 0; layer < model.spec.layer_count; ++layer) {
     memory.layer_offsets_.push_back(memory.page_stride_);
-    memory.page_stride_ += model.kernel_set->kv_page_bytes(model.spec.attention_shape(layer));
+    memory.page_stride_ += model.kernel_set->kv_page_bytes(model.attention_shape(layer));
   }
   size_t bytes = 0;
   if (__builtin_mul_overflow(memory.page_stride_, static_cast<size_t>(page_count), &bytes))

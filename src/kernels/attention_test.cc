@@ -1,4 +1,5 @@
-// Attention: every set against "portable" and prefill against decode bit for bit, all against "ref" within the error of f16 storage.
+// Attention in every KV format: every set against "portable" and prefill against decode bit for bit, all against "ref" within the error
+// of the format.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -100,7 +101,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 std::string describe(const KernelSet& set, const Layer& layer) {
   const AttentionShape& s = layer.shape;
   return std::string(set.name) + " heads " + std::to_string(s.head_count) + "/" + std::to_string(s.kv_head_count) +
-         " dim " + std::to_string(s.head_dim) + " window " + std::to_string(s.window) + " count " +
+         " dim " + std::to_string(s.head_dim) + " kv " + base::kv_formats_name({s.key_format, s.value_format}) + " window " + std::to_string(s.window) + " count " +
          std::to_string(layer.count);
 }
 
@@ -115,9 +116,29 @@ std::vector<AttentionShape> shapes() {
   return out;
 }
 
+// What each shape is tested with: f16, and two others in turn, so that keys and values meet in every pair.
+std::vector<AttentionShape> shapes_in_formats() {
+  using base::KvFormat;
+  std::vector<base::KvFormats> pairs;
+  for (KvFormat keys : {KvFormat::q8_0, KvFormat::f16, KvFormat::bf16})
+    for (KvFormat values : {KvFormat::q4, KvFormat::q8_0, KvFormat::bf16, KvFormat::f16}) pairs.push_back({keys, values});
+  std::vector<AttentionShape> out;
+  size_t next = 0;
+  for (AttentionShape shape : shapes()) {
+    out.push_back(shape);
+    for (int i = 0; i < 2; ++i) {
+      const base::KvFormats kv = pairs[next++ % pairs.size()];
+      shape.key_format = kv.keys;
+      shape.value_format = kv.values;
+      if (portable().kv_refusal(shape) == nullptr) out.push_back(shape);
+    }
+  }
+  return out;
+}
+
 TEST(Attention, SetsAndPhasesAgreeBitForBit) {
   Random random(21);
-  for (const AttentionShape& shape : shapes()) {
+  for (const AttentionShape& shape : shapes_in_formats()) {
     const int64_t count = 1 + random() % 150, begin = random() % 3 == 0 ? 0 : random() % static_cast<uint32_t>(count);
     const Layer layer = random_layer(random, shape, count);
     const std::vector<float> expected = decode_all(portable(), layer, begin);
@@ -134,15 +155,83 @@ TEST(Attention, SetsAndPhasesAgreeBitForBit) {
   }
 }
 
-// Keys and values are rounded to f16, 2^-11 relative: scores (deviation about 1, here up to 4) move by some 1e-3, outputs likewise.
+// Keys and values have deviation 1 and magnitudes up to 4, scores deviation 1. f16 rounds by 2^-11 and bf16 by 2^-8 relative, q8_0 by up to
+// 4 / 254, q4 by up to half its widest step, 0.5 × 31 / 127 × 4. Scores move by some of that (a sum over the head, divided by its root),
+// outputs by as much again, and by all of it where only one key is seen.
+double tolerance(base::KvFormat format) {
+  switch (format) {
+    case base::KvFormat::f32: return 1e-5;
+    case base::KvFormat::f16: return 2.5e-3;
+    case base::KvFormat::bf16: return 2e-2;
+    case base::KvFormat::q8_0: return 4.0 / 254 * 4;
+    case base::KvFormat::q4: return 0.5 * 31 / 127 * 4 * 1.2;
+  }
+  return 0;
+}
+
 TEST(Attention, IsNearTheReference) {
   Random random(22);
-  for (const AttentionShape& shape : shapes()) {
+  for (const AttentionShape& shape : shapes_in_formats()) {
+    const Layer layer = random_layer(random, shape, 75);
+    Layer exact = layer;
+    exact.shape.key_format = exact.shape.value_format = base::KvFormat::f32;
+    const auto expected = decode_all(ref(), exact, 60), got = decode_all(portable(), layer, 60);
+    const double bound = tolerance(shape.key_format) * 2 + tolerance(shape.value_format);
+    double worst = 0;
+    for (size_t i = 0; i < got.size(); ++i) {
+      ASSERT_NEAR(got[i], expected[i], bound) << describe(portable(), layer);
+      worst = std::max(worst, static_cast<double>(std::fabs(got[i] - expected[i])));
+    }
+    EXPECT_GT(worst, 1e-6) << "storage costs something: " << describe(portable(), layer);
+    EXPECT_TRUE(same_bits(decode_all(ref(), layer, 60), prefill_all(ref(), layer, 60, 7)));
+  }
+}
+
+// "ref" keeps the same codes and computes with them in double precision. What is left is float32's rounding, and where there are codes that of
+// queries and probabilities to 15 bits: a query's error, uniform in a step of 4.5 / 16383, moves a score by a deviation of
+// 4.5 / 16383 / √12 = 8e-5; five times that, on values that differ by up to 5, is 2e-3.
+TEST(Attention, IsTheReferenceInItsFormat) {
+  Random random(25);
+  for (const AttentionShape& shape : shapes_in_formats()) {
     const Layer layer = random_layer(random, shape, 75);
     const auto expected = decode_all(ref(), layer, 60), got = decode_all(portable(), layer, 60);
-    for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], 5e-3) << describe(portable(), layer);
-    EXPECT_TRUE(same_bits(expected, prefill_all(ref(), layer, 60, 7)));
+    const bool is_coded = shape.key_format == base::KvFormat::q8_0 || shape.value_format == base::KvFormat::q8_0 ||
+                          shape.value_format == base::KvFormat::q4;
+    for (size_t i = 0; i < got.size(); ++i)
+      ASSERT_NEAR(got[i], expected[i], is_coded ? 2e-3 : 1e-5) << describe(portable(), layer);
   }
+}
+
+// A value that is not a number shows in what sees it, in every format, and nowhere else.
+TEST(Attention, BrokenVectorsShow) {
+  Random random(26);
+  for (base::KvFormat format : {base::KvFormat::f16, base::KvFormat::bf16, base::KvFormat::q8_0, base::KvFormat::q4}) {
+    AttentionShape shape{2, 1, 64, 0.125f, 0, 0};
+    shape.value_format = format;
+    if (format != base::KvFormat::q4) shape.key_format = format;
+    Layer layer = random_layer(random, shape, 40);
+    layer.values[35 * 64 + 3] = std::numeric_limits<float>::quiet_NaN();
+    for (const KernelSet* set : kernel_sets()) {
+      if (!set->is_supported()) continue;
+      const auto out = decode_all(*set, layer, 30);
+      for (size_t position = 0; position < 10; ++position)
+        EXPECT_EQ(std::isnan(out[position * 128 + 3]), position >= 5) << describe(*set, layer) << " at " << position;
+    }
+  }
+}
+
+TEST(Attention, RefusesWhatItCannotKeep) {
+  AttentionShape shape{2, 1, 80, 0.125f, 0, 0};
+  EXPECT_EQ(portable().kv_refusal(shape), nullptr);
+  shape.value_format = base::KvFormat::q4;
+  EXPECT_NE(portable().kv_refusal(shape), nullptr);
+  shape.head_dim = 96;
+  EXPECT_EQ(portable().kv_refusal(shape), nullptr);
+  shape.key_format = base::KvFormat::q4;
+  EXPECT_NE(portable().kv_refusal(shape), nullptr);
+  shape.key_format = base::KvFormat::f32;
+  EXPECT_NE(portable().kv_refusal(shape), nullptr);
+  EXPECT_EQ(ref().kv_refusal(shape), nullptr);
 }
 
 // What f16 holds exactly leaves only float32 rounding.
@@ -160,7 +249,7 @@ TEST(Attention, IsTheReferenceWhereStorageIsExact) {
 // Scores far apart between tiles: the merge must neither overflow nor lose the tile that matters.
 TEST(Attention, LargeScoresStayFinite) {
   Random random(24);
-  Layer layer = random_layer(random, {4, 2, 64, 0.125f, 0, 0}, 130);
+  Layer layer = random_layer(random, AttentionShape{4, 2, 64, 0.125f, 0, 0}, 130);
   for (size_t i = 0; i < layer.keys.size(); ++i) layer.keys[i] *= (i / 4096) % 2 == 0 ? 300.0f : 0.01f;
   for (const KernelSet* set : kernel_sets()) {
     if (!set->is_supported()) continue;

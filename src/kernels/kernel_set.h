@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/kv_format.h"
 #include "base/weight_format.h"
 
 namespace takt::kernels {
@@ -43,6 +44,8 @@ struct AttentionShape {
   float scale = 1;            // multiplies q·k
   float softcap = 0;          // > 0: scores become softcap × tanh(score / softcap)
   int32_t window = 0;         // > 0: a query at p sees keys p - window + 1 … p; 0: all up to p
+  base::KvFormat key_format = base::KvFormat::f16;
+  base::KvFormat value_format = base::KvFormat::f16;
 };
 
 // Positions of one KV page. Attention tiles are pages: absolute positions [32 i, 32 i + 32).
@@ -95,7 +98,10 @@ struct KernelSet {
   void (*rope)(float* heads, int64_t head_count, int64_t head_dim, int64_t rope_dim, const float* cos, const float* sin,
                RopePairs pairs);
 
-  // ---- KV cache (format f16) and attention -------------------------------------------------------------------------
+  // ---- KV cache and attention ----------------------------------------------------------------------------------------
+  base::KvFormats kv_default;
+  // Why the set cannot keep keys and values of this shape in its formats; nullptr: it can, and all below may be called.
+  const char* (*kv_refusal)(const AttentionShape& shape);
   // Bytes of one layer's page: keys and values of kPageTokens positions. 64-byte aligned by the caller, zero at the start.
   size_t (*kv_page_bytes)(const AttentionShape& shape);
   // Writes the key and value of one position (slot = position % kPageTokens). key, value [kv_head_count, head_dim].

@@ -35,6 +35,8 @@ constexpr KernelSet canonical_set(std::string_view name, std::string_view descri
       .silu_multiply = silu_multiply<Isa>,
       .gelu_multiply = gelu_multiply<Isa>,
       .rope = rope<Isa>,
+      .kv_default = {base::KvFormat::f16, base::KvFormat::f16},
+      .kv_refusal = kv_refusal,
       .kv_page_bytes = kv_page_bytes,
       .kv_store = kv_store<Isa>,
       .attention_decode = attention_decode<Isa>,

@@ -77,8 +77,9 @@ std::string run_schedule(const std::shared_ptr<const model::Model>& model, const
   return bits;
 }
 
-void expect_equal_over_schedules(const std::string& path, const std::string& kernel_set, const Job& job) {
-  auto loaded = TestModel::load(path, kernel_set, 2);
+void expect_equal_over_schedules(const std::string& path, const std::string& kernel_set, const Job& job,
+                                 std::optional<base::KvFormats> kv = {}) {
+  auto loaded = TestModel::load(path, kernel_set, 2, {}, kv);
   ASSERT_NE(loaded, nullptr);
   const auto model = loaded->shared_model();
   const std::string alone = run_schedule(model, {1, 512, 0, 1}, job);
@@ -122,6 +123,34 @@ INSTANTIATE_TEST_SUITE_P(ArchitecturesAndFormats, TinyModels,
                            return name;
                          });
 
+// KV formats: windows, norms and grouped heads, in the fastest set and the portable one.
+class KvFormats : public testing::TestWithParam<std::tuple<const char*, base::KvFormats>> {};
+
+TEST_P(KvFormats, SameBitsWhateverTheSchedule) {
+  const auto& [like, kv] = GetParam();
+  const TinyModelFile file(like, "Q8_0");
+  for (const kernels::KernelSet* set : kernels::kernel_sets()) {
+    if (!set->is_supported() || set->name == "ref") continue;
+    if (set->name == "portable" && std::string(like) != "smollm2-135m") continue;
+    SCOPED_TRACE(std::string(set->name));
+    expect_equal_over_schedules(file.path(), std::string(set->name), {75, 64}, kv);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ArchitecturesAndFormats, KvFormats,
+    testing::Combine(testing::Values("smollm2-135m", "qwen2.5-0.5b", "gemma3-270m"),
+                     testing::Values(base::KvFormats{base::KvFormat::bf16, base::KvFormat::bf16},
+                                     base::KvFormats{base::KvFormat::q8_0, base::KvFormat::q8_0},
+                                     base::KvFormats{base::KvFormat::q8_0, base::KvFormat::q4})),
+    [](const auto& param_info) {
+      std::string name =
+          std::string(std::get<0>(param_info.param)) + "_" + base::kv_formats_name(std::get<1>(param_info.param));
+      std::replace_if(
+          name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+      return name;
+    });
+
 class RealModels : public testing::TestWithParam<const char*> {};
 
 TEST_P(RealModels, SameBitsWhateverTheSchedule) {
@@ -129,7 +158,10 @@ TEST_P(RealModels, SameBitsWhateverTheSchedule) {
   if (path.empty()) GTEST_SKIP() << "needs the model " << GetParam() << " (./x model get " << GetParam() << ")";
   const bool is_small = std::string(GetParam()) == "smollm2-135m";
   if (!is_small && std::getenv("TAKT_TEST_ALL") == nullptr) GTEST_SKIP() << "needs ./x test --all (the larger models)";
-  expect_equal_over_schedules(path, std::string(kernels::select_kernel_set("")->name), {is_small ? 600u : 540u, 64});
+  const std::string set(kernels::select_kernel_set("")->name);
+  expect_equal_over_schedules(path, set, {is_small ? 600u : 540u, 64});
+  if (!is_small)  // with key biases, windows and a head size of 256
+    expect_equal_over_schedules(path, set, {200, 64}, base::KvFormats{base::KvFormat::q8_0, base::KvFormat::q4});
 }
 
 INSTANTIATE_TEST_SUITE_P(Cached, RealModels, testing::Values("smollm2-135m", "qwen2.5-coder-0.5b", "gemma3-270m"),

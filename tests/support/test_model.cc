@@ -32,7 +32,8 @@ std::string shared_path(const std::string& relative) {
 }
 
 std::unique_ptr<TestModel> TestModel::load(const std::string& path, const std::string& kernel_set, int threads,
-                                           const std::function<void(model::NetworkSpec&)>& change) {
+                                           const std::function<void(model::NetworkSpec&)>& change,
+                                           std::optional<base::KvFormats> kv) {
   const kernels::KernelSet* set = kernels::select_kernel_set(kernel_set);
   auto file = gguf::File::open(path);
   if (set == nullptr || !file) {
@@ -54,7 +55,9 @@ std::unique_ptr<TestModel> TestModel::load(const std::string& path, const std::s
     return nullptr;
   }
   auto model = std::make_shared<model::Model>();
-  model->shape = model::model_shape(*shared_file, *spec, *set);
+  model->kv = kv.value_or(set->kv_default);
+  model->layer_kv = model::layer_kv_formats(*shared_file, *spec, model->kv);
+  model->shape = model::model_shape(*shared_file, *spec, *set, model->kv);
   model->file = shared_file;
   model->kernel_set = set;
   model->spec = std::move(spec).value();

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,8 @@ class TestModel {
  public:
   // `change` may alter the network before the weights are read (to switch a feature off). Fails the test on an error.
   static std::unique_ptr<TestModel> load(const std::string& path, const std::string& kernel_set, int threads,
-                                         const std::function<void(model::NetworkSpec&)>& change = {});
+                                         const std::function<void(model::NetworkSpec&)>& change = {},
+                                         std::optional<base::KvFormats> kv = {});
 
   using Sink = std::function<void(int64_t position, std::span<const float> logits)>;
   // The tokens from position 0 on, `chunk` rows a step, logits of every position. chunk 1 runs decode rows.

@@ -20,6 +20,8 @@ struct Avx2 {
   static constexpr int kPrefillTileColumns = 1;
   static constexpr int kFloatTileVectors = 4;
   static constexpr int kScoreTileRows = 2;
+  static constexpr int kCodeTileRows = 2;
+  static constexpr int kCodeTileVectors = 2;
   static constexpr int kValueTileRows = 2;
   static constexpr int kValueTileVectors = 2;
 #else
@@ -28,6 +30,8 @@ struct Avx2 {
   static constexpr int kPrefillTileColumns = 2;
   static constexpr int kFloatTileVectors = 12;
   static constexpr int kScoreTileRows = 3;
+  static constexpr int kCodeTileRows = 4;
+  static constexpr int kCodeTileVectors = 2;
   static constexpr int kValueTileRows = 3;
   static constexpr int kValueTileVectors = 4;
 #endif
@@ -99,6 +103,18 @@ struct Avx2 {
   static TAKT_INLINE I load_i8(const uint8_t* p) {
     return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
   }
+  static TAKT_INLINE I widen_i8(const uint8_t* p) {
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static TAKT_INLINE void widen_nibbles(const uint8_t* p, const int8_t* table, I& low, I& high) {
+    const __m128i levels = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table)), mask = _mm_set1_epi8(15);
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    low = _mm256_cvtepi8_epi16(_mm_shuffle_epi8(levels, _mm_and_si128(bytes, mask)));
+    high = _mm256_cvtepi8_epi16(_mm_shuffle_epi8(levels, _mm_and_si128(_mm_srli_epi16(bytes, 4), mask)));
+  }
+  static TAKT_INLINE I load_i(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+  static TAKT_INLINE void store_i(void* p, I x) { _mm256_storeu_si256(static_cast<__m256i*>(p), x); }
+  static TAKT_INLINE I dot_pairs(I sum, I a, I b) { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)); }
   static TAKT_INLINE void store_i8(int8_t* p, I x) {
     const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(words, words));

@@ -19,6 +19,8 @@ struct Avx512 {
   static constexpr int kPrefillTileColumns = 2;
   static constexpr int kFloatTileVectors = 4;
   static constexpr int kScoreTileRows = 2;
+  static constexpr int kCodeTileRows = 2;
+  static constexpr int kCodeTileVectors = 2;
   static constexpr int kValueTileRows = 2;
   static constexpr int kValueTileVectors = 2;
 #else
@@ -27,6 +29,8 @@ struct Avx512 {
   static constexpr int kPrefillTileColumns = 2;
   static constexpr int kFloatTileVectors = 24;
   static constexpr int kScoreTileRows = 8;
+  static constexpr int kCodeTileRows = 8;
+  static constexpr int kCodeTileVectors = 2;
   static constexpr int kValueTileRows = 4;
   static constexpr int kValueTileVectors = 4;
 #endif
@@ -95,6 +99,18 @@ struct Avx512 {
   static TAKT_INLINE I load_i8(const uint8_t* p) {
     return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
+  static TAKT_INLINE I widen_i8(const uint8_t* p) {
+    return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static TAKT_INLINE void widen_nibbles(const uint8_t* p, const int8_t* table, I& low, I& high) {
+    const __m256i levels = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)));
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)), mask = _mm256_set1_epi8(15);
+    low = _mm512_cvtepi8_epi16(_mm256_shuffle_epi8(levels, _mm256_and_si256(bytes, mask)));
+    high = _mm512_cvtepi8_epi16(_mm256_shuffle_epi8(levels, _mm256_and_si256(_mm256_srli_epi16(bytes, 4), mask)));
+  }
+  static TAKT_INLINE I load_i(const void* p) { return _mm512_loadu_si512(p); }
+  static TAKT_INLINE void store_i(void* p, I x) { _mm512_storeu_si512(p, x); }
+  static TAKT_INLINE I dot_pairs(I sum, I a, I b) { return _mm512_dpwssd_epi32(sum, a, b); }
   static TAKT_INLINE void store_i8(int8_t* p, I x) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x));
   }

@@ -20,6 +20,8 @@ struct Portable {
   static constexpr int kPrefillTileColumns = 1;
   static constexpr int kFloatTileVectors = 1;
   static constexpr int kScoreTileRows = 1;
+  static constexpr int kCodeTileRows = 1;
+  static constexpr int kCodeTileVectors = 1;
   static constexpr int kValueTileRows = 1;
   static constexpr int kValueTileVectors = 1;
   struct F {
@@ -128,6 +130,31 @@ struct Portable {
   }
   static I load_i8(const uint8_t* p) {
     return lanes<I>([&](int i) { return static_cast<int8_t>(p[i]); });
+  }
+  // Two signed bytes a lane, or two 16-bit integers; the lower one first.
+  static int32_t pair(int32_t low, int32_t high) {
+    return static_cast<int32_t>(static_cast<uint32_t>(low & 0xffff) | (static_cast<uint32_t>(high) << 16));
+  }
+  static I widen_i8(const uint8_t* p) {
+    return lanes<I>([&](int i) { return pair(static_cast<int8_t>(p[2 * i]), static_cast<int8_t>(p[2 * i + 1])); });
+  }
+  // The same for table[low four bits] and table[high four bits] of each byte.
+  static void widen_nibbles(const uint8_t* p, const int8_t* table, I& low, I& high) {
+    low = lanes<I>([&](int i) { return pair(table[p[2 * i] & 15], table[p[2 * i + 1] & 15]); });
+    high = lanes<I>([&](int i) { return pair(table[p[2 * i] >> 4], table[p[2 * i + 1] >> 4]); });
+  }
+  static I load_i(const void* p) {
+    I x;
+    std::memcpy(x.v, p, sizeof x.v);
+    return x;
+  }
+  static void store_i(void* p, I x) { std::memcpy(p, x.v, sizeof x.v); }
+  // sum + the two products of 16-bit integers of each lane.
+  static I dot_pairs(I sum, I a, I b) {
+    return lanes<I>([&](int i) {
+      const int32_t low = static_cast<int16_t>(a.v[i] & 0xffff) * static_cast<int16_t>(b.v[i] & 0xffff);
+      return wrapped(u32(sum.v[i]) + u32(low) + u32((a.v[i] >> 16) * (b.v[i] >> 16)));
+    });
   }
   static void store_i8(int8_t* p, I x) {
     for (int i = 0; i < kLanes; ++i) p[i] = static_cast<int8_t>(x.v[i]);

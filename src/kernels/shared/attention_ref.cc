@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <vector>
+
+#include "base/half.h"
+#include "kernels/isa/vec_portable.h"
+#include "kernels/shared/kv_page.h"
 
 namespace takt::kernels {
 namespace {
@@ -41,18 +46,38 @@ void attend(const AttentionShape& shape, int32_t kv_head, const float* q, int64_
   for (int32_t i = 0; i < shape.head_dim; ++i) out[i] = static_cast<float>(sums[static_cast<size_t>(i)] / total);
 }
 
+// What a head vector x [n] is after a stay in a page of `format`.
+void store(base::KvFormat format, const float* x, int64_t n, float* out) {
+  if (format == base::KvFormat::f32) {
+    std::memcpy(out, x, static_cast<size_t>(n) * sizeof(float));
+  } else if (has_codes(format)) {
+    int8_t codes[kHeadDimMax];
+    const float scale = to_codes<Portable>(format, x, n, codes).value;
+    for (int64_t i = 0; i < n; ++i)
+      out[i] = static_cast<float>(format == base::KvFormat::q4 ? kQ4Table[codes[i]] : codes[i]) * scale;
+    rotate_head<Portable>(out, n);
+  } else {
+    uint16_t halves[kHeadDimMax];
+    to_halves<Portable>(format, x, n, halves);
+    for (int64_t i = 0; i < n; ++i)
+      out[i] = format == base::KvFormat::bf16 ? base::bf16_to_float(halves[i]) : base::half_to_float(halves[i]);
+  }
+}
+
 }  // namespace
 
 size_t kv_page_bytes_ref(const AttentionShape& shape) {
   return static_cast<size_t>(shape.kv_head_count * head_floats(shape)) * sizeof(float);
 }
 
+const char* kv_refusal_ref(const AttentionShape&) { return nullptr; }
+
 void kv_store_ref(const AttentionShape& shape, const float* key, const float* value, int32_t slot, std::byte* page) {
-  const size_t row_bytes = static_cast<size_t>(shape.head_dim) * sizeof(float);
   for (int32_t head = 0; head < shape.kv_head_count; ++head) {
     float* keys = reinterpret_cast<float*>(page) + head * head_floats(shape);
-    std::memcpy(keys + slot * shape.head_dim, key + head * shape.head_dim, row_bytes);
-    std::memcpy(keys + (kPageTokens + slot) * shape.head_dim, value + head * shape.head_dim, row_bytes);
+    store(shape.key_format, key + head * shape.head_dim, shape.head_dim, keys + slot * shape.head_dim);
+    store(shape.value_format, value + head * shape.head_dim, shape.head_dim,
+          keys + (kPageTokens + slot) * shape.head_dim);
   }
 }
 

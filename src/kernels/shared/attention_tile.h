@@ -1,33 +1,13 @@
 // Attention of a set of query rows to one tile, the page of 32 absolute positions: scores, softmax within the tile, weighted values,
-// and the merge into each row's running state. Prefill and decode both call attend_tile(); they differ in the rows they bring and in
-// where the tile's keys and values are read from. Canonical definition: docs/decisions/0002.
+// and the merge into each row's running state. Prefill and decode both call attend_tile(); they differ in the rows they bring.
+// Canonical definition: docs/decisions/0002.
 #pragma once
 
 #include "kernels/isa/targets.h"
-#include "kernels/shared/kv_page.h"
+#include "kernels/shared/kv_tile.h"
 #include "kernels/shared/math.h"
 
 namespace takt::kernels {
-
-// A tile in the page itself, converted at each use: for the few rows of a decode step.
-struct HalfTile {
-  const uint16_t* keys;    // [head_dim][32]
-  const uint16_t* values;  // [32][head_dim]
-  template <class Isa>
-  static TAKT_INLINE typename Isa::F load(const uint16_t* p) {
-    return Isa::load_f16(p);
-  }
-};
-
-// A tile converted to float32 once, for the many rows of a prefill chunk.
-struct FloatTile {
-  const float* keys;
-  const float* values;
-  template <class Isa>
-  static TAKT_INLINE typename Isa::F load(const float* p) {
-    return Isa::load_f(p);
-  }
-};
 
 // The keys [begin, end) of a tile that a query sees.
 struct KeyRange {
@@ -62,6 +42,9 @@ struct QueryRows {
   // Per row: the largest score so far and the sum of exponentials relative to it.
   float* maximum;
   float* total;
+  // Where keys are codes, so are the queries: [count][head_dim] and a scale per row.
+  int16_t* codes;
+  float* code_scales;
 
   TAKT_INLINE const float* query(int64_t row) const { return q + row / group * q_stride + row % group * head_dim; }
   TAKT_INLINE float* sums(int64_t row) const { return out + row / group * out_stride + row % group * head_dim; }
@@ -78,11 +61,12 @@ struct RowBlock {
   float weights[kRowBlock][kPageTokens];  // scores, then exponentials
   float old_factor[kRowBlock];            // what the running sums and the tile's are multiplied with
   float tile_factor[kRowBlock];
+  int16_t weight_codes[kRowBlock][kPageTokens];  // where values are codes: exponentials × the values' scales, as codes
 };
 
 // One chain over the dimensions per (row, key), ascending; all 32 keys, whether the row sees them or not.
-template <class Isa, class Tile, int kRows>
-TAKT_INLINE void score_rows(const QueryRows& rows, const Tile& tile, RowBlock& block, int64_t r) {
+template <class Isa, int kRows>
+TAKT_INLINE void score_rows(const QueryRows& rows, const float* tile_keys, RowBlock& block, int64_t r) {
   constexpr int kVectors = kPageTokens / Isa::kLanes;
   typename Isa::F sums[kRows][kVectors];
   const float* q[kRows];
@@ -92,9 +76,8 @@ TAKT_INLINE void score_rows(const QueryRows& rows, const Tile& tile, RowBlock& b
   });
   for (int64_t d = 0; d < rows.head_dim; ++d) {
     typename Isa::F keys[kVectors];
-    unroll<kVectors>([&](auto v) TAKT_INLINE_LAMBDA {
-      keys[v.value] = Tile::template load<Isa>(tile.keys + d * kPageTokens + v.value * Isa::kLanes);
-    });
+    unroll<kVectors>([&](auto v)
+                         TAKT_INLINE_LAMBDA { keys[v.value] = Isa::load_f(tile_keys + d * kPageTokens + v.value * Isa::kLanes); });
     unroll<kRows>([&](auto i) TAKT_INLINE_LAMBDA {
       const auto query = Isa::set_f(q[i.value][d]);
       unroll<kVectors>([&](auto v) TAKT_INLINE_LAMBDA {
@@ -107,6 +90,74 @@ TAKT_INLINE void score_rows(const QueryRows& rows, const Tile& tile, RowBlock& b
       Isa::store_f(block.weights[r + i.value] + v.value * Isa::kLanes, sums[i.value][v.value]);
     });
   });
+}
+
+// Exact sums of products of codes: kRows rows (`row_codes`, `row_stride` apart) × kVectors vectors of lanes from `lane` on.
+// codes [pairs][lanes][2]. Calls use(row, vector, sum).
+template <class Isa, int kRows, int kVectors, class Use>
+TAKT_INLINE void sum_codes(const int16_t* codes, int64_t lanes, int64_t lane, int64_t pairs, const int16_t* row_codes,
+                           int64_t row_stride, const Use& use) {
+  typename Isa::I sums[kRows][kVectors];
+  unroll<kRows>([&](auto i) TAKT_INLINE_LAMBDA {
+    unroll<kVectors>([&](auto v) TAKT_INLINE_LAMBDA { sums[i.value][v.value] = Isa::set_i(0); });
+  });
+  codes += 2 * lane;
+  for (int64_t pair = 0; pair < pairs; ++pair, codes += 2 * lanes, row_codes += 2) {
+    typename Isa::I operands[kVectors];
+    unroll<kVectors>([&](auto v)
+                         TAKT_INLINE_LAMBDA { operands[v.value] = Isa::load_i(codes + v.value * 2 * Isa::kLanes); });
+    unroll<kRows>([&](auto i) TAKT_INLINE_LAMBDA {
+      int32_t both;
+      __builtin_memcpy(&both, row_codes + i.value * row_stride, sizeof both);
+      const auto row = Isa::set_i(both);
+      unroll<kVectors>([&](auto v) TAKT_INLINE_LAMBDA {
+        sums[i.value][v.value] = Isa::dot_pairs(sums[i.value][v.value], operands[v.value], row);
+      });
+    });
+  }
+  unroll<kRows>([&](auto i) TAKT_INLINE_LAMBDA {
+    unroll<kVectors>([&](auto v) TAKT_INLINE_LAMBDA { use(i, v, sums[i.value][v.value]); });
+  });
+}
+
+// The same for any number of vectors of lanes. Calls use(row, first lane, sum).
+template <class Isa, int kRows, class Use>
+TAKT_INLINE void sum_all_codes(const int16_t* codes, int64_t lanes, int64_t pairs, const int16_t* row_codes,
+                               int64_t row_stride, const Use& use) {
+  for (int64_t lane = 0; lane < lanes; lane += Isa::kCodeTileVectors * Isa::kLanes)
+    dispatch_count<Isa::kCodeTileVectors>((lanes - lane) / Isa::kLanes, [&](auto vectors) TAKT_INLINE_LAMBDA {
+      sum_codes<Isa, kRows, decltype(vectors)::value>(
+          codes, lanes, lane, pairs, row_codes, row_stride,
+          [&](auto i, auto v, auto sum) TAKT_INLINE_LAMBDA { use(i, lane + v.value * Isa::kLanes, sum); });
+    });
+}
+
+// Scores from codes: float(sum) × (key's scale × query's scale).
+template <class Isa, int kRows>
+TAKT_INLINE void score_coded_rows(const QueryRows& rows, const KvOperand& keys, RowBlock& block, int64_t r) {
+  const int64_t first = block.first + r;
+  sum_all_codes<Isa, kRows>(keys.codes, kPageTokens, rows.head_dim / 2, rows.codes + first * rows.head_dim,
+                            rows.head_dim, [&](auto i, int64_t key, auto sum) TAKT_INLINE_LAMBDA {
+                              const auto scale =
+                                  Isa::mul(Isa::load_f(keys.scales + key), Isa::set_f(rows.code_scales[first + i.value]));
+                              Isa::store_f(block.weights[r + i.value] + key, Isa::mul(Isa::to_f(sum), scale));
+                            });
+}
+
+template <class Isa>
+TAKT_INLINE void score_block(const QueryRows& rows, const KvOperand& keys, RowBlock& block) {
+  constexpr int kRows = Isa::kScoreTileRows, kCodeRows = Isa::kCodeTileRows;
+  if (keys.is_coded) {
+    for (int64_t r = 0; r < block.count; r += kCodeRows)
+      dispatch_count<kCodeRows>(block.count - r, [&](auto count) TAKT_INLINE_LAMBDA {
+        score_coded_rows<Isa, decltype(count)::value>(rows, keys, block, r);
+      });
+    return;
+  }
+  for (int64_t r = 0; r < block.count; r += kRows)
+    dispatch_count<kRows>(block.count - r, [&](auto count) TAKT_INLINE_LAMBDA {
+      score_rows<Isa, decltype(count)::value>(rows, keys.floats, block, r);
+    });
 }
 
 // Scores to exponentials relative to the tile's largest score, in place. Keys outside the range get 0, whatever their score was.
@@ -163,10 +214,17 @@ TAKT_INLINE void softmax_block(const AttentionShape& shape, const QueryRows& row
   }
 }
 
+// Adds to a row's sums from `d` on: sums' = sums × old factor + weighted values × tile factor.
+template <class Isa>
+TAKT_INLINE void merge_values(float* sums, typename Isa::F values, float old_factor, float tile_factor) {
+  Isa::store_f(sums, Isa::fma(Isa::load_f(sums), Isa::set_f(old_factor), Isa::mul(values, Isa::set_f(tile_factor))));
+}
+
 // kVectors vectors of dimensions from `d` on, of kRows rows that see the same keys: the tile's weighted values, one chain over the
-// keys ascending, and sums' = sums × old factor + (weighted values × tile factor).
-template <class Isa, class Tile, int kRows, int kVectors>
-TAKT_INLINE void add_values(const QueryRows& rows, const Tile& tile, const RowBlock& block, int64_t r, int64_t d) {
+// keys ascending.
+template <class Isa, int kRows, int kVectors>
+TAKT_INLINE void add_values(const QueryRows& rows, const float* tile_values, const RowBlock& block, int64_t r,
+                            int64_t d) {
   typename Isa::F values[kRows][kVectors];
   unroll<kRows>([&](auto i) TAKT_INLINE_LAMBDA {
     unroll<kVectors>([&](auto v) TAKT_INLINE_LAMBDA { values[i.value][v.value] = Isa::set_f(0.0f); });
@@ -174,7 +232,7 @@ TAKT_INLINE void add_values(const QueryRows& rows, const Tile& tile, const RowBl
   for (int32_t key = block.keys[r].begin; key < block.keys[r].end; ++key) {
     typename Isa::F value[kVectors];
     unroll<kVectors>([&](auto v) TAKT_INLINE_LAMBDA {
-      value[v.value] = Tile::template load<Isa>(tile.values + key * rows.head_dim + d + v.value * Isa::kLanes);
+      value[v.value] = Isa::load_f(tile_values + key * rows.head_dim + d + v.value * Isa::kLanes);
     });
     unroll<kRows>([&](auto i) TAKT_INLINE_LAMBDA {
       const auto weight = Isa::set_f(block.weights[r + i.value][key]);
@@ -184,31 +242,85 @@ TAKT_INLINE void add_values(const QueryRows& rows, const Tile& tile, const RowBl
     });
   }
   unroll<kRows>([&](auto i) TAKT_INLINE_LAMBDA {
-    const auto old_factor = Isa::set_f(block.old_factor[r + i.value]),
-               tile_factor = Isa::set_f(block.tile_factor[r + i.value]);
     float* sums = rows.sums(block.first + r + i.value) + d;
     unroll<kVectors>([&](auto v) TAKT_INLINE_LAMBDA {
-      float* p = sums + v.value * Isa::kLanes;
-      Isa::store_f(p, Isa::fma(Isa::load_f(p), old_factor, Isa::mul(values[i.value][v.value], tile_factor)));
+      merge_values<Isa>(sums + v.value * Isa::kLanes, values[i.value][v.value], block.old_factor[r + i.value],
+                        block.tile_factor[r + i.value]);
     });
   });
 }
 
-template <class Isa, class Tile, int kRows>
-TAKT_INLINE void add_all_values(const QueryRows& rows, const Tile& tile, const RowBlock& block, int64_t r) {
+template <class Isa, int kRows>
+TAKT_INLINE void add_all_values(const QueryRows& rows, const float* tile_values, const RowBlock& block, int64_t r) {
   // A single row has only its vectors to hide the latency of the chains, so it takes more of them.
   constexpr int kVectors = kRows == 1 ? 2 * Isa::kValueTileVectors : Isa::kValueTileVectors;
   const int64_t vector_count = rows.head_dim / Isa::kLanes;
   for (int64_t v = 0; v < vector_count; v += kVectors) {
     dispatch_count<kVectors>(vector_count - v, [&](auto vectors) TAKT_INLINE_LAMBDA {
-      add_values<Isa, Tile, kRows, decltype(vectors)::value>(rows, tile, block, r, v * Isa::kLanes);
+      add_values<Isa, kRows, decltype(vectors)::value>(rows, tile_values, block, r, v * Isa::kLanes);
     });
   }
 }
 
+// Exponentials × the values' scales as codes, zero where the row sees no key; their scale joins the tile's factor. Chosen by selection,
+// not by a product with 0: the scale of a stale slot may be anything.
+template <class Isa>
+TAKT_INLINE void encode_weights(const KvOperand& values, RowBlock& block, int64_t r) {
+  float scaled[kPageTokens];
+  for (int64_t i = 0; i < kPageTokens; i += Isa::kLanes) {
+    const auto in_vector = [&](int64_t key) TAKT_INLINE_LAMBDA {
+      return key < i ? 0 : key - i > Isa::kLanes ? Isa::kLanes : key - i;
+    };
+    const auto product = Isa::mul(Isa::load_f(block.weights[r] + i), Isa::load_f(values.scales + i));
+    Isa::store_f(scaled + i,
+                 Isa::keep_lanes(product, in_vector(block.keys[r].begin), in_vector(block.keys[r].end), 0.0f));
+  }
+  block.tile_factor[r] *= encode_wide(scaled, kPageTokens, block.weight_codes[r]);
+}
+
+// Rows that see a key, any keys: the tile's values as exact sums of codes.
+template <class Isa, int kRows>
+TAKT_INLINE void add_coded_values(const QueryRows& rows, const KvOperand& values, const RowBlock& block, int64_t r) {
+  sum_all_codes<Isa, kRows>(values.codes, rows.head_dim, kPageTokens / 2, block.weight_codes[r], kPageTokens,
+                            [&](auto i, int64_t d, auto sum) TAKT_INLINE_LAMBDA {
+                              merge_values<Isa>(rows.sums(block.first + r + i.value) + d, Isa::to_f(sum),
+                                                block.old_factor[r + i.value], block.tile_factor[r + i.value]);
+                            });
+}
+
+template <class Isa>
+TAKT_INLINE void add_value_block(const QueryRows& rows, const KvOperand& values, RowBlock& block) {
+  constexpr int kRows = Isa::kValueTileRows, kCodeRows = Isa::kCodeTileRows;
+  const int64_t rows_max = values.is_coded ? kCodeRows : kRows;
+  for (int64_t r = 0; r < block.count;) {
+    if (block.keys[r].is_empty()) {
+      ++r;
+      continue;
+    }
+    int64_t run = 1;
+    const auto goes_on = [&](int64_t next) TAKT_INLINE_LAMBDA {
+      const KeyRange keys = block.keys[next];
+      return values.is_coded ? !keys.is_empty() : keys.begin == block.keys[r].begin && keys.end == block.keys[r].end;
+    };
+    while (run < rows_max && r + run < block.count && goes_on(r + run)) ++run;
+    if (values.is_coded) {
+      for (int64_t i = r; i < r + run; ++i) encode_weights<Isa>(values, block, i);
+      dispatch_count<kCodeRows>(run, [&](auto count) TAKT_INLINE_LAMBDA {
+        add_coded_values<Isa, decltype(count)::value>(rows, values, block, r);
+      });
+    } else {
+      dispatch_count<kRows>(run, [&](auto count) TAKT_INLINE_LAMBDA {
+        add_all_values<Isa, decltype(count)::value>(rows, values.floats, block, r);
+      });
+    }
+    r += run;
+  }
+}
+
 // Merges tile number `tile_index` into the rows' running state.
-template <class Isa, class Tile>
-void attend_tile(const AttentionShape& shape, const QueryRows& rows, int64_t tile_index, const Tile& tile) {
+template <class Isa>
+TAKT_INLINE void attend_tile(const AttentionShape& shape, const QueryRows& rows, int64_t tile_index,
+                             const KvTile& tile) {
   RowBlock block;
   for (block.first = 0; block.first < rows.count; block.first += kRowBlock) {
     block.count = rows.count - block.first < kRowBlock ? rows.count - block.first : kRowBlock;
@@ -218,50 +330,72 @@ void attend_tile(const AttentionShape& shape, const QueryRows& rows, int64_t til
       is_seen |= !block.keys[r].is_empty();
     }
     if (!is_seen) continue;
-    for (int64_t r = 0; r < block.count; r += Isa::kScoreTileRows) {
-      dispatch_count<Isa::kScoreTileRows>(block.count - r, [&](auto count) TAKT_INLINE_LAMBDA {
-        score_rows<Isa, Tile, decltype(count)::value>(rows, tile, block, r);
-      });
-    }
+    score_block<Isa>(rows, tile.keys, block);
     softmax_block<Isa>(shape, rows, block);
-    for (int64_t r = 0; r < block.count;) {
-      int64_t same = 1;
-      while (same < Isa::kValueTileRows && r + same < block.count &&
-             block.keys[r + same].begin == block.keys[r].begin && block.keys[r + same].end == block.keys[r].end)
-        ++same;
-      if (!block.keys[r].is_empty()) {
-        dispatch_count<Isa::kValueTileRows>(same, [&](auto count) TAKT_INLINE_LAMBDA {
-          add_all_values<Isa, Tile, decltype(count)::value>(rows, tile, block, r);
-        });
-      }
-      r += same;
-    }
+    add_value_block<Isa>(rows, tile.values, block);
   }
 }
 
+// The rows of one kv head with their state in `scratch` (attention_state_bytes()).
+TAKT_INLINE QueryRows query_rows(const AttentionShape& shape, int32_t kv_head, const float* q, int64_t q_stride,
+                                 int64_t position_begin, int64_t row_count, float* out, int64_t out_stride,
+                                 std::byte* scratch) {
+  QueryRows rows{};
+  rows.head_dim = shape.head_dim;
+  rows.group = shape.head_count / shape.kv_head_count;
+  rows.q = q + kv_head * rows.group * rows.head_dim;
+  rows.q_stride = q_stride;
+  rows.out = out + kv_head * rows.group * rows.head_dim;
+  rows.out_stride = out_stride;
+  rows.position_begin = position_begin;
+  rows.count = row_count * rows.group;
+  rows.maximum = reinterpret_cast<float*>(scratch);
+  rows.total = rows.maximum + rows.count;
+  rows.code_scales = rows.total + rows.count;
+  rows.codes = reinterpret_cast<int16_t*>(rows.code_scales + rows.count);
+  return rows;
+}
+
+constexpr TAKT_INLINE int64_t attention_state_bytes(const AttentionShape& shape, int64_t row_count) {
+  return row_count * (shape.head_count / shape.kv_head_count) *
+         (3 * static_cast<int64_t>(sizeof(float)) + shape.head_dim * static_cast<int64_t>(sizeof(int16_t)));
+}
+
 template <class Isa>
-TAKT_INLINE void begin_rows(const QueryRows& rows) {
+TAKT_INLINE void begin_rows(const AttentionShape& shape, const QueryRows& rows) {
   for (int64_t row = 0; row < rows.count; ++row) {
     rows.maximum[row] = -__builtin_inff();
     rows.total[row] = 0.0f;
     for (int64_t d = 0; d < rows.head_dim; d += Isa::kLanes) Isa::store_f(rows.sums(row) + d, Isa::set_f(0.0f));
+    if (!has_codes(shape.key_format)) continue;
+    float rotated[kHeadDimMax];
+    __builtin_memcpy(rotated, rows.query(row), static_cast<size_t>(rows.head_dim) * sizeof(float));
+    rotate_head<Isa>(rotated, rows.head_dim);
+    rows.code_scales[row] = encode_wide(rotated, rows.head_dim, rows.codes + row * rows.head_dim);
   }
 }
 
-// sums × (1 / total)
+// sums × (1 / total), turned back where the values were rotated.
 template <class Isa>
-TAKT_INLINE void finish_rows(const QueryRows& rows) {
+TAKT_INLINE void finish_rows(const AttentionShape& shape, const QueryRows& rows) {
   for (int64_t row = 0; row < rows.count; ++row) {
     const auto factor = Isa::set_f(1.0f / rows.total[row]);
     float* sums = rows.sums(row);
     for (int64_t d = 0; d < rows.head_dim; d += Isa::kLanes)
       Isa::store_f(sums + d, Isa::mul(Isa::load_f(sums + d), factor));
+    if (has_codes(shape.value_format)) rotate_head<Isa>(sums, rows.head_dim);
   }
 }
 
-TAKT_INLINE HalfTile tile_of_page(const AttentionShape& shape, int32_t kv_head, const std::byte* page) {
-  const auto* keys = reinterpret_cast<const uint16_t*>(page) + kv_head * kv_head_halves(shape.head_dim);
-  return {keys, keys + kPageTokens * int64_t{shape.head_dim}};
+// All tiles that the rows see, ascending.
+template <class Isa>
+TAKT_INLINE void attend_rows(const AttentionShape& shape, int32_t kv_head, const QueryRows& rows,
+                             const std::byte* const* pages, std::byte* tile_scratch) {
+  begin_rows<Isa>(shape, rows);
+  const int64_t tile_last = rows.position(rows.count - 1) / kPageTokens;
+  for (int64_t tile = first_visible_tile(shape, rows.position_begin); tile <= tile_last; ++tile)
+    attend_tile<Isa>(shape, rows, tile, widen_tile<Isa>(shape, kv_head, pages[tile], tile_scratch));
+  finish_rows<Isa>(shape, rows);
 }
 
 }  // namespace takt::kernels

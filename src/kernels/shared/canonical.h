@@ -43,6 +43,7 @@ void rope(float* heads, int64_t head_count, int64_t head_dim, int64_t rope_dim, 
 
 // shared/kv_page.h
 size_t kv_page_bytes(const AttentionShape& shape);
+const char* kv_refusal(const AttentionShape& shape);
 template <class Isa>
 void kv_store(const AttentionShape& shape, const float* key, const float* value, int32_t slot, std::byte* page);
 
