@@ -85,6 +85,31 @@ double divergence(std::span<const float> p, std::span<const float> q) {
   return kl;
 }
 
+struct Options {
+  std::string model_path, set_name;
+  std::vector<std::string> texts;
+  int64_t chunk = 512, every = 1;
+};
+
+Options read_options(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--kernels" && i + 1 < argc)
+      options.set_name = argv[++i];
+    else if (argument == "--chunk" && i + 1 < argc)
+      options.chunk = std::max(1, std::atoi(argv[++i]));
+    else if (argument == "--every" && i + 1 < argc)
+      options.every = std::max(1, std::atoi(argv[++i]));
+    else if (options.model_path.empty())
+      options.model_path = argument;
+    else
+      options.texts.push_back(argument);
+  }
+  if (options.texts.empty()) fail("usage: kv_divergence MODEL IDS.json… [--kernels NAME] [--chunk N] [--every N]");
+  return options;
+}
+
 struct Row {
   base::KvFormats kv;
   double sum = 0, most = 0;
@@ -94,23 +119,7 @@ struct Row {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string model_path, set_name;
-  std::vector<std::string> texts;
-  int64_t chunk = 512, every = 1;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument == "--kernels" && i + 1 < argc)
-      set_name = argv[++i];
-    else if (argument == "--chunk" && i + 1 < argc)
-      chunk = std::max(1, std::atoi(argv[++i]));
-    else if (argument == "--every" && i + 1 < argc)
-      every = std::max(1, std::atoi(argv[++i]));
-    else if (model_path.empty())
-      model_path = argument;
-    else
-      texts.push_back(argument);
-  }
-  if (texts.empty()) fail("usage: kv_divergence MODEL IDS.json… [--kernels NAME] [--chunk N] [--every N]");
+  const Options options = read_options(argc, argv);
   using base::KvFormat;
   std::vector<Row> rows;
   for (base::KvFormats kv : {base::KvFormats{KvFormat::bf16, KvFormat::bf16}, {KvFormat::q8_0, KvFormat::f16},
@@ -118,19 +127,19 @@ int main(int argc, char** argv) {
                              {KvFormat::f16, KvFormat::q4}, {KvFormat::q8_0, KvFormat::q4}})
     rows.push_back({kv});
   base::ThreadPool pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
-  const kernels::KernelSet* set = kernels::select_kernel_set(set_name);
-  auto opened = gguf::File::open(model_path);
-  if (set == nullptr || !opened) fail(set == nullptr ? "--kernels " + set_name + "?" : opened.error().message);
+  const kernels::KernelSet* set = kernels::select_kernel_set(options.set_name);
+  auto opened = gguf::File::open(options.model_path);
+  if (set == nullptr || !opened) fail(set == nullptr ? "--kernels " + options.set_name + "?" : opened.error().message);
   const std::shared_ptr<const gguf::File> file = std::move(opened).value();
   std::vector<std::vector<contract::TokenId>> sequences;
-  for (const std::string& path : texts) sequences.push_back(read_ids(path));
+  for (const std::string& path : options.texts) sequences.push_back(read_ids(path));
   // Positions are numbered through all sequences.
   const auto run_all = [&](base::KvFormats kv, const auto& sink) {
     auto model = model::load_model(file, *set, pool, {}, kv);
     if (!model) return false;  // not with this head size
     int64_t first = 0;
     for (const auto& ids : sequences) {
-      run(*model, pool, ids, chunk, every,
+      run(*model, pool, ids, options.chunk, options.every,
           [&](int64_t position, std::span<float> logits) { sink(static_cast<size_t>(first + position), logits); });
       first += static_cast<int64_t>(ids.size());
     }
@@ -138,7 +147,7 @@ int main(int argc, char** argv) {
   };
   std::map<size_t, std::vector<float>> expected;
   if (!run_all({}, [&](size_t at, std::span<float> logits) { expected[at].assign(logits.begin(), logits.end()); }))
-    fail(model_path + ": cannot be loaded");
+    fail(options.model_path + ": cannot be loaded");
   for (Row& row : rows) {
     run_all(row.kv, [&](size_t at, std::span<float> logits) {
       const auto& p = expected.at(at);

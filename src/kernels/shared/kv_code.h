@@ -15,9 +15,10 @@ inline constexpr int64_t kHeadDimMax = 1024;
 // q4's levels, by magnitude: the sixteen levels that leave a Gaussian the smallest squared error (Max, "Quantizing for minimum
 // distortion", 1960, table I: 0.1284, 0.3881, 0.6568, 0.9424, 1.256, 1.618, 2.069, 2.733), times 127 / 2.733. A rotated vector is
 // nearly Gaussian, whatever it was before.
-inline constexpr float kQ4Levels[8] = {6, 18, 31, 44, 58, 75, 96, 127};
+constexpr float kQ4Levels[8] = {6, 18, 31, 44, 58, 75, 96, 127};
+// (Not inline: a symbol that files of several instruction sets share would be one that leaks.)
 // Code c stands for kQ4Table[c] × scale.
-inline constexpr int8_t kQ4Table[16] = {-127, -96, -75, -58, -44, -31, -18, -6, 6, 18, 31, 44, 58, 75, 96, 127};
+constexpr int8_t kQ4Table[16] = {-127, -96, -75, -58, -44, -31, -18, -6, 6, 18, 31, 44, 58, 75, 96, 127};
 
 // The orthonormal Walsh-Hadamard transform (its own inverse) of each block of b values, b the largest power of two that divides n:
 // for stride 1, 2, 4 … b / 2: (x[i], x[i + stride]) -> (sum, difference); then times 1 / sqrt(b).
