@@ -43,8 +43,8 @@ std::string activation_name(const kernels::KernelSet& kernel_set, base::WeightFo
 
 std::string kv_text(const boost::json::object& run, base::KvFormats kv) {
   const int64_t f16_layers = run.at("kv_keys_f16_layers").as_int64();
-  std::string text = "keys " + std::string(base::kv_format_name(kv.keys)) + ", values " +
-                     std::string(base::kv_format_name(kv.values));
+  std::string text =
+      "keys " + std::string(base::kv_format_name(kv.keys)) + ", values " + std::string(base::kv_format_name(kv.values));
   if (f16_layers > 0) text += ", keys of " + std::to_string(f16_layers) + " layers f16 for their large bias";
   return text;
 }
@@ -57,8 +57,8 @@ std::string megabytes(int64_t bytes) {
 
 }  // namespace
 
-boost::json::object describe_run_json(const gguf::File& file, const kernels::KernelSet& kernel_set,
-                                      base::KvFormats kv, uint32_t context_tokens) {
+boost::json::object describe_run_json(const gguf::File& file, const kernels::KernelSet& kernel_set, base::KvFormats kv,
+                                      uint32_t context_tokens) {
   std::map<base::WeightFormat, FormatUse> uses;
   std::string why_not;
   auto spec = model::read_network_spec(file);

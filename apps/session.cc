@@ -79,9 +79,9 @@ Session::Session(const SessionOptions& options) {
   pool_ = std::make_unique<base::ThreadPool>(options.threads > 0 ? options.threads : cores);
   {
     Progress progress("loading " + options.model);
-    auto model = model::load_model(file_, kernel_set, *pool_,
-                                   [&](int64_t done, int64_t total) { progress.report(done, total); },
-                                   kv_formats(options.kv, kernel_set));
+    auto model = model::load_model(
+        file_, kernel_set, *pool_, [&](int64_t done, int64_t total) { progress.report(done, total); },
+        kv_formats(options.kv, kernel_set));
     if (!model) fail(options.model + ": " + model.error().message);
     model_ = std::move(model).value();
   }

@@ -85,8 +85,7 @@ void bench(const BenchOptions& options) {
 }  // namespace
 
 std::shared_ptr<const model::Model> load_for_bench(std::shared_ptr<const gguf::File> file,
-                                                   const kernels::KernelSet& set,
-                                                   std::optional<base::KvFormats> kv) {
+                                                   const kernels::KernelSet& set, std::optional<base::KvFormats> kv) {
   base::ThreadPool pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   const std::string path = file->path();
   auto loaded = model::load_model(std::move(file), set, pool, {}, kv);

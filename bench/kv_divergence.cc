@@ -63,8 +63,7 @@ void run(const std::shared_ptr<const model::Model>& model, base::ThreadPool& poo
     for (int64_t row = 0; row < rows; ++row)
       if ((begin + row) % every == 0) wanted.push_back(row);
     (*forward)->run(std::span(ids).subspan(static_cast<size_t>(begin), static_cast<size_t>(rows)), {&segment, 1},
-                    wanted,
-                    [&](size_t index, std::span<float> logits) { sink(begin + wanted[index], logits); });
+                    wanted, [&](size_t index, std::span<float> logits) { sink(begin + wanted[index], logits); });
   }
 }
 
@@ -122,9 +121,12 @@ int main(int argc, char** argv) {
   const Options options = read_options(argc, argv);
   using base::KvFormat;
   std::vector<Row> rows;
-  for (base::KvFormats kv : {base::KvFormats{KvFormat::bf16, KvFormat::bf16}, {KvFormat::q8_0, KvFormat::f16},
-                             {KvFormat::f16, KvFormat::q8_0}, {KvFormat::q8_0, KvFormat::q8_0},
-                             {KvFormat::f16, KvFormat::q4}, {KvFormat::q8_0, KvFormat::q4}})
+  for (base::KvFormats kv : {base::KvFormats{KvFormat::bf16, KvFormat::bf16},
+                             {KvFormat::q8_0, KvFormat::f16},
+                             {KvFormat::f16, KvFormat::q8_0},
+                             {KvFormat::q8_0, KvFormat::q8_0},
+                             {KvFormat::f16, KvFormat::q4},
+                             {KvFormat::q8_0, KvFormat::q4}})
     rows.push_back({kv});
   base::ThreadPool pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   const kernels::KernelSet* set = kernels::select_kernel_set(options.set_name);
@@ -161,10 +163,13 @@ int main(int argc, char** argv) {
   }
   const auto spec = model::read_network_spec(*file);
   if (!spec) fail(spec.error().message);
-  std::printf("| keys | values | bytes a token | mean KL | largest | same best token | positions |\n|---|---|---|---|---|---|---|\n");
+  std::printf(
+      "| keys | values | bytes a token | mean KL | largest | same best token | positions "
+      "|\n|---|---|---|---|---|---|---|\n");
   for (const Row& row : rows) {
     const auto shape = model::model_shape(*file, *spec, *set, row.kv);
-    std::printf("| %s | %s | %lld | %.6f | %.4f | %.2f %% | %lld |\n", std::string(base::kv_format_name(row.kv.keys)).c_str(),
+    std::printf("| %s | %s | %lld | %.6f | %.4f | %.2f %% | %lld |\n",
+                std::string(base::kv_format_name(row.kv.keys)).c_str(),
                 std::string(base::kv_format_name(row.kv.values)).c_str(),
                 static_cast<long long>(shape.kv_bytes_per_token.count()),
                 row.sum / static_cast<double>(std::max<int64_t>(1, row.positions)), row.most,

@@ -96,8 +96,8 @@ void BenchTable::add_markdown(const ThroughputResult& result, const Statistics& 
   if (statistics.mfu > 0) std::snprintf(share, sizeof share, "%.1f %% MFU", statistics.mfu);
   if (statistics.mbu > 0) std::snprintf(share, sizeof share, "%.1f %% MBU", statistics.mbu);
   std::printf("| %-30s | %10s | %10s | %-10s | %7d | %15s | %21s | %10s |\n", model_.shape.name.c_str(), size, count,
-              std::string(model_.kernel_set->name).c_str(), result.threads, test_name(result.test, model_.kv).c_str(), rate,
-              share);
+              std::string(model_.kernel_set->name).c_str(), result.threads, test_name(result.test, model_.kv).c_str(),
+              rate, share);
 }
 
 std::vector<std::pair<std::string, std::string>> BenchTable::fields(const ThroughputResult& result,

@@ -85,8 +85,8 @@ void EngineDriver::fill_depth(int64_t sequence, int64_t depth, int64_t chunk) {
   constexpr int64_t kPage = kernels::kPageTokens;
   const int64_t first = sequence * pages_per_sequence_;
   for (int64_t page = kDepthComputed / kPage; page * kPage < depth; ++page)
-    plan.page_copies.push_back({{static_cast<uint32_t>(first + page % (kDepthComputed / kPage))},
-                                {static_cast<uint32_t>(first + page)}});
+    plan.page_copies.push_back(
+        {{static_cast<uint32_t>(first + page % (kDepthComputed / kPage))}, {static_cast<uint32_t>(first + page)}});
   step(plan);
 }
 

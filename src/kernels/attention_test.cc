@@ -101,8 +101,8 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 std::string describe(const KernelSet& set, const Layer& layer) {
   const AttentionShape& s = layer.shape;
   return std::string(set.name) + " heads " + std::to_string(s.head_count) + "/" + std::to_string(s.kv_head_count) +
-         " dim " + std::to_string(s.head_dim) + " kv " + base::kv_formats_name({s.key_format, s.value_format}) + " window " + std::to_string(s.window) + " count " +
-         std::to_string(layer.count);
+         " dim " + std::to_string(s.head_dim) + " kv " + base::kv_formats_name({s.key_format, s.value_format}) +
+         " window " + std::to_string(s.window) + " count " + std::to_string(layer.count);
 }
 
 std::vector<AttentionShape> shapes() {
@@ -121,7 +121,8 @@ std::vector<AttentionShape> shapes_in_formats() {
   using base::KvFormat;
   std::vector<base::KvFormats> pairs;
   for (KvFormat keys : {KvFormat::q8_0, KvFormat::f16, KvFormat::bf16})
-    for (KvFormat values : {KvFormat::q4, KvFormat::q8_0, KvFormat::bf16, KvFormat::f16}) pairs.push_back({keys, values});
+    for (KvFormat values : {KvFormat::q4, KvFormat::q8_0, KvFormat::bf16, KvFormat::f16})
+      pairs.push_back({keys, values});
   std::vector<AttentionShape> out;
   size_t next = 0;
   for (AttentionShape shape : shapes()) {

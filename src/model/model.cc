@@ -47,8 +47,8 @@ std::vector<base::KvFormats> layer_kv_formats(const gguf::File& file, const Netw
   return layers;
 }
 
-contract::ModelShape model_shape(const gguf::File& file, const NetworkSpec& spec,
-                                 const kernels::KernelSet& kernel_set, std::optional<base::KvFormats> kv) {
+contract::ModelShape model_shape(const gguf::File& file, const NetworkSpec& spec, const kernels::KernelSet& kernel_set,
+                                 std::optional<base::KvFormats> kv) {
   contract::ModelShape shape;
   shape.name = file.path().empty() ? spec.architecture : std::filesystem::path(file.path()).stem().string();
   shape.architecture = spec.architecture;
@@ -71,17 +71,16 @@ contract::ModelShape model_shape(const gguf::File& file, const NetworkSpec& spec
 base::Status check_kv_formats(const NetworkSpec& spec, const kernels::KernelSet& kernel_set, base::KvFormats kv) {
   for (uint32_t layer = 0; layer < spec.layer_count; ++layer)
     if (const char* reason = kernel_set.kv_refusal(spec.attention_shape(layer, kv)))
-      return base::Error{base::ErrorCode::invalid_argument,
-                         "the KV format " + base::kv_formats_name(kv) + " does not go with the kernels " +
-                             std::string(kernel_set.name) + " and a head size of " + std::to_string(spec.head_dim) +
-                             ": " + reason};
+      return base::Error{base::ErrorCode::invalid_argument, "the KV format " + base::kv_formats_name(kv) +
+                                                                " does not go with the kernels " +
+                                                                std::string(kernel_set.name) + " and a head size of " +
+                                                                std::to_string(spec.head_dim) + ": " + reason};
   return {};
 }
 
 base::Result<std::shared_ptr<const Model>> load_model(std::shared_ptr<const gguf::File> file,
                                                       const kernels::KernelSet& kernel_set, base::ThreadPool& pool,
-                                                      const LoadProgress& progress,
-                                                      std::optional<base::KvFormats> kv) {
+                                                      const LoadProgress& progress, std::optional<base::KvFormats> kv) {
   auto spec = read_network_spec(*file);
   if (!spec) return spec.error();
   const base::KvFormats formats = kv.value_or(kernel_set.kv_default);

@@ -21,7 +21,7 @@ struct Model {
   std::shared_ptr<const gguf::File> file;
   const kernels::KernelSet* kernel_set = nullptr;
   NetworkSpec spec;
-  base::KvFormats kv;                    // as asked for
+  base::KvFormats kv;                     // as asked for
   std::vector<base::KvFormats> layer_kv;  // [layer_count], layer_kv_formats()
   Weights weights;
   contract::ModelShape shape;

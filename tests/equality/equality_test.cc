@@ -137,19 +137,18 @@ TEST_P(KvFormats, SameBitsWhateverTheSchedule) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    ArchitecturesAndFormats, KvFormats,
-    testing::Combine(testing::Values("smollm2-135m", "qwen2.5-0.5b", "gemma3-270m"),
-                     testing::Values(base::KvFormats{base::KvFormat::bf16, base::KvFormat::bf16},
-                                     base::KvFormats{base::KvFormat::q8_0, base::KvFormat::q8_0},
-                                     base::KvFormats{base::KvFormat::q8_0, base::KvFormat::q4})),
-    [](const auto& param_info) {
-      std::string name =
-          std::string(std::get<0>(param_info.param)) + "_" + base::kv_formats_name(std::get<1>(param_info.param));
-      std::replace_if(
-          name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(ArchitecturesAndFormats, KvFormats,
+                         testing::Combine(testing::Values("smollm2-135m", "qwen2.5-0.5b", "gemma3-270m"),
+                                          testing::Values(base::KvFormats{base::KvFormat::bf16, base::KvFormat::bf16},
+                                                          base::KvFormats{base::KvFormat::q8_0, base::KvFormat::q8_0},
+                                                          base::KvFormats{base::KvFormat::q8_0, base::KvFormat::q4})),
+                         [](const auto& param_info) {
+                           std::string name = std::string(std::get<0>(param_info.param)) + "_" +
+                                              base::kv_formats_name(std::get<1>(param_info.param));
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+                           return name;
+                         });
 
 class RealModels : public testing::TestWithParam<const char*> {};
 

@@ -76,8 +76,9 @@ TAKT_INLINE void score_rows(const QueryRows& rows, const float* tile_keys, RowBl
   });
   for (int64_t d = 0; d < rows.head_dim; ++d) {
     typename Isa::F keys[kVectors];
-    unroll<kVectors>([&](auto v)
-                         TAKT_INLINE_LAMBDA { keys[v.value] = Isa::load_f(tile_keys + d * kPageTokens + v.value * Isa::kLanes); });
+    unroll<kVectors>([&](auto v) TAKT_INLINE_LAMBDA {
+      keys[v.value] = Isa::load_f(tile_keys + d * kPageTokens + v.value * Isa::kLanes);
+    });
     unroll<kRows>([&](auto i) TAKT_INLINE_LAMBDA {
       const auto query = Isa::set_f(q[i.value][d]);
       unroll<kVectors>([&](auto v) TAKT_INLINE_LAMBDA {
@@ -138,8 +139,8 @@ TAKT_INLINE void score_coded_rows(const QueryRows& rows, const KvOperand& keys, 
   const int64_t first = block.first + r;
   sum_all_codes<Isa, kRows>(keys.codes, kPageTokens, rows.head_dim / 2, rows.codes + first * rows.head_dim,
                             rows.head_dim, [&](auto i, int64_t key, auto sum) TAKT_INLINE_LAMBDA {
-                              const auto scale =
-                                  Isa::mul(Isa::load_f(keys.scales + key), Isa::set_f(rows.code_scales[first + i.value]));
+                              const auto scale = Isa::mul(Isa::load_f(keys.scales + key),
+                                                          Isa::set_f(rows.code_scales[first + i.value]));
                               Isa::store_f(block.weights[r + i.value] + key, Isa::mul(Isa::to_f(sum), scale));
                             });
 }

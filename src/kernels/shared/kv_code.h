@@ -149,8 +149,7 @@ TAKT_INLINE float encode_wide(const float* x, int64_t n, int16_t* codes) {
   const float most = head_magnitude(x, n);
   const bool is_sound = most < __builtin_inff();
   const float factor = is_sound && most >= 0x1p-100f ? kWideCodeMax / most : 0.0f;
-  for (int64_t i = 0; i < n; ++i)
-    codes[i] = static_cast<int16_t>(round_to_integer(factor > 0 ? x[i] * factor : 0.0f));
+  for (int64_t i = 0; i < n; ++i) codes[i] = static_cast<int16_t>(round_to_integer(factor > 0 ? x[i] * factor : 0.0f));
   return !is_sound ? __builtin_nanf("") : factor > 0 ? most / kWideCodeMax : 0.0f;
 }
 

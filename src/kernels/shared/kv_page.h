@@ -99,7 +99,8 @@ TAKT_INLINE void store_value(const AttentionShape& shape, const float* value, in
   const int64_t dim = shape.head_dim;
   const KvHeadLayout layout = kv_head_layout(shape);
   if (!has_codes(shape.value_format))
-    return to_halves<Isa>(shape.value_format, value, dim, reinterpret_cast<uint16_t*>(head + layout.values) + slot * dim);
+    return to_halves<Isa>(shape.value_format, value, dim,
+                          reinterpret_cast<uint16_t*>(head + layout.values) + slot * dim);
   int8_t codes[kHeadDimMax];
   const HalfScale scale = to_codes<Isa>(shape.value_format, value, dim, codes);
   reinterpret_cast<uint16_t*>(head + layout.value_scales)[slot] = scale.bits;

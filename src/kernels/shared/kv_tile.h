@@ -11,9 +11,9 @@ namespace takt::kernels {
 // lanes are the other one.
 struct KvOperand {
   bool is_coded;
-  const float* floats;    // not coded: [inner][lanes]
-  const int16_t* codes;   // coded: [inner / 2][lanes][2]
-  const float* scales;    // coded: [32 positions]
+  const float* floats;   // not coded: [inner][lanes]
+  const int16_t* codes;  // coded: [inner / 2][lanes][2]
+  const float* scales;   // coded: [32 positions]
 };
 
 struct KvTile {
