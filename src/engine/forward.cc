@@ -10,6 +10,8 @@ namespace {
 // Panels a thread claims at a time in products of many rows: long enough to hide the claim, short enough to balance two threads of
 // which one lost its core for a while.
 constexpr int64_t kPanelsPerClaim = 4;
+// Attention items a thread when few decode rows are split: so that the last one to end is a quarter of a share late at most.
+constexpr int64_t kItemsPerThread = 4;
 
 float* floats(const model::Buffer& buffer) { return reinterpret_cast<float*>(buffer.data()); }
 
@@ -111,6 +113,39 @@ void Forward::plan_attention(std::span<const Segment> segments) {
     return (a.segment->position_begin + a.row_offset) * a.row_count >
            (b.segment->position_begin + b.row_offset) * b.row_count;
   });
+  plan_spans();
+}
+
+// A step of few decode rows has few items, one a kv head: long rows are cut at spans so that each thread gets kItemsPerThread. The bits do
+// not depend on it.
+void Forward::plan_spans() {
+  span_items_.clear();
+  split_items_.clear();
+  const auto wanted = static_cast<int64_t>(pool_.thread_count()) * kItemsPerThread,
+             count = static_cast<int64_t>(items_.size());
+  if (kernels_.attention_decode_spans == nullptr || pool_.thread_count() == 1 || count >= wanted) return;
+  const int64_t state_floats = kernels::span_state_floats(spec_.attention_shape(0, model_->kv));
+  int64_t floats_used = 0;
+  for (const AttentionItem& item : items_) {
+    const int64_t position = item.segment->position_begin + item.row_offset,
+                  spans = position / (kernels::kPageTokens * kernels::kSpanTiles) + 1;
+    if (item.segment->phase != contract::Phase::decode || item.row_count != 1 || spans == 1) {
+      span_items_.push_back(item);
+      continue;
+    }
+    const int64_t parts = std::min(spans, (wanted + count - 1) / count);
+    AttentionItem part = item;
+    part.states = floats_used;
+    for (int64_t i = 0; i < parts; ++i) {
+      part.span_begin = spans * i / parts;
+      part.span_end = spans * (i + 1) / parts;
+      span_items_.push_back(part);
+    }
+    split_items_.push_back(part);  // its span_end is the row's
+    floats_used += spans * state_floats;
+  }
+  if (split_items_.empty()) span_items_.clear();
+  if (span_states_.size() < static_cast<size_t>(floats_used)) span_states_.resize(static_cast<size_t>(floats_used));
 }
 
 void Forward::embed(std::span<const contract::TokenId> tokens) {
@@ -211,23 +246,40 @@ void Forward::rope_and_store(uint32_t layer, int64_t row) {
                     page);
 }
 
+void Forward::attend_item(const kernels::AttentionShape& shape, uint32_t layer, const AttentionItem& item, int thread) {
+  const Segment& segment = *item.segment;
+  const int64_t row = segment.first_row + item.row_offset, position = segment.position_begin + item.row_offset;
+  const std::byte* const* pages = segment.pages->layers[layer].data();
+  std::byte* scratch = kernel_scratch_[static_cast<size_t>(thread)].data();
+  const float* q = floats(q_) + row * q_width_;
+  float* out = floats(attention_) + row * q_width_;
+  if (item.span_end > item.span_begin) {
+    float* states = span_states_.data() + item.states + item.span_begin * kernels::span_state_floats(shape);
+    kernels_.attention_decode_spans(shape, item.kv_head, q, position, pages, item.span_begin, item.span_end, states,
+                                    scratch);
+  } else if (segment.phase == contract::Phase::decode && item.row_count == 1) {
+    kernels_.attention_decode(shape, item.kv_head, q, position, pages, out, scratch);
+  } else {
+    kernels_.attention_prefill(shape, item.kv_head, q, q_width_, position, item.row_count, pages, out, q_width_,
+                               scratch);
+  }
+}
+
+void Forward::merge_spans(const kernels::AttentionShape& shape, const AttentionItem& item) {
+  float* out = floats(attention_) + (item.segment->first_row + item.row_offset) * q_width_;
+  kernels_.attention_merge_spans(shape, item.kv_head, span_states_.data() + item.states, item.span_end, out);
+}
+
 void Forward::attend(uint32_t layer) {
   const kernels::AttentionShape shape = model_->attention_shape(layer);
-  const auto work = [&](int64_t index, int thread) {
-    const AttentionItem& item = items_[static_cast<size_t>(index)];
-    const Segment& segment = *item.segment;
-    const int64_t row = segment.first_row + item.row_offset, position = segment.position_begin + item.row_offset;
-    const std::byte* const* pages = segment.pages->layers[layer].data();
-    std::byte* scratch = kernel_scratch_[static_cast<size_t>(thread)].data();
-    const float* q = floats(q_) + row * q_width_;
-    float* out = floats(attention_) + row * q_width_;
-    if (segment.phase == contract::Phase::decode && item.row_count == 1)
-      kernels_.attention_decode(shape, item.kv_head, q, position, pages, out, scratch);
-    else
-      kernels_.attention_prefill(shape, item.kv_head, q, q_width_, position, item.row_count, pages, out, q_width_,
-                                 scratch);
-  };
-  pool_.each(static_cast<int64_t>(items_.size()), work);
+  const bool is_split = shape.window == 0 && !span_items_.empty();
+  const std::vector<AttentionItem>& items = is_split ? span_items_ : items_;
+  pool_.each(static_cast<int64_t>(items.size()), [&](int64_t index, int thread) {
+    attend_item(shape, layer, items[static_cast<size_t>(index)], thread);
+  });
+  // On this thread: a merge reads 1 / 512 of what the items read, less than a fork costs.
+  if (is_split)
+    for (const AttentionItem& item : split_items_) merge_spans(shape, item);
 }
 
 void Forward::attention_block(uint32_t layer, int64_t rows) {

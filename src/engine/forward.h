@@ -58,6 +58,9 @@ class Forward {
     int64_t row_offset;  // inside the segment
     int64_t row_count;
     int32_t kv_head;
+    // A part of a long decode row: its spans, and where in span_states_ the states of the row's first span are. 0 spans: all at once.
+    int64_t span_begin = 0, span_end = 0;
+    int64_t states = 0;
   };
   struct LinearTask {
     const model::Matrix* matrix;
@@ -69,6 +72,9 @@ class Forward {
   base::Status allocate();
   void plan_rows(std::span<const Segment> segments, int64_t rows);
   void plan_attention(std::span<const Segment> segments);
+  void plan_spans();
+  void attend_item(const kernels::AttentionShape& shape, uint32_t layer, const AttentionItem& item, int thread);
+  void merge_spans(const kernels::AttentionShape& shape, const AttentionItem& item);
   void embed(std::span<const contract::TokenId> tokens);
   void attention_block(uint32_t layer, int64_t rows);
   void rope_and_store(uint32_t layer, int64_t row);
@@ -105,7 +111,10 @@ class Forward {
   int64_t q_width_, kv_width_, k_max_;
   RopeTable rope_, rope_window_;
   std::vector<RowPlace> places_;
-  std::vector<AttentionItem> items_;
+  std::vector<AttentionItem> items_;        // whole rows
+  std::vector<AttentionItem> span_items_;   // the same for layers without a window, long decode rows in parts; empty: as items_
+  std::vector<AttentionItem> split_items_;  // those of items_ that span_items_ has in parts
+  std::vector<float> span_states_;
   // [rows_max, …], 64-byte aligned rows.
   model::Buffer x_, q_, k_, v_, attention_, gate_, up_, delta_, logits_;
   model::Buffer prepared_[2];                  // by ActivationKind

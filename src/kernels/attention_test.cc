@@ -94,6 +94,25 @@ std::vector<float> prefill_all(const KernelSet& set, const Layer& layer, int64_t
   return out;
 }
 
+// The last position in parts of spans, merged.
+std::vector<float> decode_last_in_spans(const KernelSet& set, const Layer& layer, int64_t part) {
+  const int64_t row = int64_t{layer.shape.head_count} * layer.shape.head_dim, position = layer.count - 1;
+  const int64_t span = int64_t{kSpanTiles} * kPageTokens, state = span_state_floats(layer.shape);
+  const int64_t first = layer.shape.window > 0 ? std::max<int64_t>(0, position - layer.shape.window + 1) / span : 0;
+  const int64_t last = position / span;
+  const AlignedBytes scratch(set.attention_scratch_bytes(layer.shape));
+  const Pages pages = store(set, layer, layer.count);
+  std::vector<float> out(static_cast<size_t>(row), -1.0f), states(static_cast<size_t>((last - first + 1) * state));
+  for (int32_t head = 0; head < layer.shape.kv_head_count; ++head) {
+    for (int64_t begin = first; begin <= last; begin += part)
+      set.attention_decode_spans(layer.shape, head, &layer.queries[static_cast<size_t>(position * row)], position,
+                                 pages.pointers.data(), begin, std::min(begin + part, last + 1),
+                                 &states[static_cast<size_t>((begin - first) * state)], scratch.data());
+    set.attention_merge_spans(layer.shape, head, states.data(), last - first + 1, out.data());
+  }
+  return out;
+}
+
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
@@ -153,6 +172,32 @@ TEST(Attention, SetsAndPhasesAgreeBitForBit) {
             << "prefill " << chunk << describe(*set, layer);
     }
     if (HasFailure()) return;
+  }
+}
+
+// Rows that see several spans: windows that begin inside one, blocks of rows across a boundary, and rows in parts.
+TEST(Attention, SpansAgreeBitForBit) {
+  Random random(27);
+  using base::KvFormat;
+  for (int32_t window : {0, 300, 700}) {
+    for (base::KvFormats kv : {base::KvFormats{}, base::KvFormats{KvFormat::q8_0, KvFormat::q4}}) {
+      const Layer layer =
+          random_layer(random, AttentionShape{4, 2, 32, 0.2f, 0, window, kv.keys, kv.values}, 1024 + random() % 150);
+      for (int64_t begin : {layer.count - 1, int64_t{500}}) {
+        const std::vector<float> expected = prefill_all(portable(), layer, begin, 64);
+        for (const KernelSet* set : kernel_sets()) {
+          if (set->name == "ref" || !set->is_supported()) continue;
+          if (begin == layer.count - 1) {
+            EXPECT_TRUE(same_bits(expected, decode_all(*set, layer, begin))) << describe(*set, layer);
+            for (int64_t part : {1, 2, 3})
+              EXPECT_TRUE(same_bits(expected, decode_last_in_spans(*set, layer, part))) << describe(*set, layer);
+          } else if (set->name != "portable") {
+            EXPECT_TRUE(same_bits(expected, decode_all(*set, layer, begin))) << describe(*set, layer);
+            EXPECT_TRUE(same_bits(expected, prefill_all(*set, layer, begin, 37))) << describe(*set, layer);
+          }
+        }
+      }
+    }
   }
 }
 

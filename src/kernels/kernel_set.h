@@ -51,6 +51,14 @@ struct AttentionShape {
 // Positions of one KV page. Attention tiles are pages: absolute positions [32 i, 32 i + 32).
 inline constexpr int32_t kPageTokens = 32;
 
+// Tiles of one span, whose states are merged in order (docs/decisions/0002): 512 positions. A merge is two exponentials and one pass over
+// head_dim per head, against 512 of each for its keys; a span is what a thread takes of a long row at least.
+inline constexpr int32_t kSpanTiles = 16;
+// Of one row's heads of one kv head: the sums [group][head_dim], the maxima [group] and the totals [group].
+inline int64_t span_state_floats(const AttentionShape& shape) {
+  return int64_t{shape.head_count / shape.kv_head_count} * (shape.head_dim + 2);
+}
+
 struct KernelSet {
   std::string_view name;         // "avx512", "avx2", "portable", "ref"
   std::string_view description;  // what it needs of the processor
@@ -110,6 +118,14 @@ struct KernelSet {
   // positions [32 i, 32 i + 32), for all i <= position / 32 (entries wholly before the window are not read).
   void (*attention_decode)(const AttentionShape& shape, int32_t kv_head, const float* q, int64_t position,
                            const std::byte* const* pages, float* out, std::byte* scratch);
+  // The same in parts, for several threads: the states of the row's spans [span_begin, span_end) of those that the row sees, from
+  // (its first visible position / 512) to (position / 512), to `states` [span][span_state_floats]; then the merge of all of them in
+  // order. The same bits as attention_decode. nullptr: the set does not split.
+  void (*attention_decode_spans)(const AttentionShape& shape, int32_t kv_head, const float* q, int64_t position,
+                                 const std::byte* const* pages, int64_t span_begin, int64_t span_end, float* states,
+                                 std::byte* scratch);
+  void (*attention_merge_spans)(const AttentionShape& shape, int32_t kv_head, const float* states, int64_t span_count,
+                                float* out);
   // Consecutive query rows at position_begin, position_begin + 1, …; row r's heads at q + r × q_stride, out likewise.
   // row_count <= attention_rows_max. The same bits as attention_decode for each row.
   void (*attention_prefill)(const AttentionShape& shape, int32_t kv_head, const float* q, int64_t q_stride,

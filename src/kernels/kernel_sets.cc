@@ -40,6 +40,8 @@ constexpr KernelSet canonical_set(std::string_view name, std::string_view descri
       .kv_page_bytes = kv_page_bytes,
       .kv_store = kv_store<Isa>,
       .attention_decode = attention_decode<Isa>,
+      .attention_decode_spans = attention_decode_spans<Isa>,
+      .attention_merge_spans = attention_merge_spans<Isa>,
       .attention_prefill = attention_prefill<Isa>,
       .attention_rows_max = kAttentionRowsMax,
       .attention_scratch_bytes = attention_scratch_bytes,

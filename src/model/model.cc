@@ -64,7 +64,7 @@ contract::ModelShape model_shape(const gguf::File& file, const NetworkSpec& spec
     page_bytes += kernel_set.kv_page_bytes(spec.attention_shape(layer, layers[layer]));
   shape.kv_bytes_per_token = base::Bytes(static_cast<int64_t>(page_bytes / kernels::kPageTokens));
   add_matrix_sizes(file, shape);
-  shape.numerics_version = std::string(kernel_set.name) + "/kv-" + base::kv_formats_name(formats) + "/1";
+  shape.numerics_version = std::string(kernel_set.name) + "/kv-" + base::kv_formats_name(formats) + "/2";
   return shape;
 }
 

@@ -45,7 +45,7 @@ struct NetworkSpec {
   uint32_t window = 0;                // of window layers: tokens seen, the token itself included
   std::vector<bool> layer_is_window;  // [layer_count]
 
-  kernels::AttentionShape attention_shape(uint32_t layer, base::KvFormats kv) const {
+  kernels::AttentionShape attention_shape(uint32_t layer, base::KvFormats kv = {}) const {
     kernels::AttentionShape shape;
     shape.head_count = static_cast<int32_t>(head_count);
     shape.kv_head_count = static_cast<int32_t>(kv_head_count);

@@ -357,18 +357,43 @@ TAKT_INLINE QueryRows query_rows(const AttentionShape& shape, int32_t kv_head, c
   return rows;
 }
 
-constexpr TAKT_INLINE int64_t attention_state_bytes(const AttentionShape& shape, int64_t row_count) {
+// The same rows (and codes) with a state for one span in `state`: [count][head_dim] sums, [count] maxima, [count] totals.
+TAKT_INLINE QueryRows rows_of_span(const QueryRows& rows, float* state) {
+  QueryRows span = rows;
+  span.out = state;
+  span.out_stride = rows.group * rows.head_dim;
+  span.maximum = state + rows.count * rows.head_dim;
+  span.total = span.maximum + rows.count;
+  return span;
+}
+
+constexpr TAKT_INLINE int64_t rows_state_floats(const AttentionShape& shape, int64_t row_count) {
+  return row_count * (shape.head_count / shape.kv_head_count) * (int64_t{shape.head_dim} + 2);
+}
+
+// Of query_rows() and, behind it, of rows_of_span().
+constexpr TAKT_INLINE int64_t query_state_bytes(const AttentionShape& shape, int64_t row_count) {
   return row_count * (shape.head_count / shape.kv_head_count) *
          (3 * static_cast<int64_t>(sizeof(float)) + shape.head_dim * static_cast<int64_t>(sizeof(int16_t)));
 }
+constexpr TAKT_INLINE int64_t attention_state_bytes(const AttentionShape& shape, int64_t row_count) {
+  return query_state_bytes(shape, row_count) +
+         rows_state_floats(shape, row_count) * static_cast<int64_t>(sizeof(float));
+}
 
 template <class Isa>
-TAKT_INLINE void begin_rows(const AttentionShape& shape, const QueryRows& rows) {
+TAKT_INLINE void begin_rows(const QueryRows& rows) {
   for (int64_t row = 0; row < rows.count; ++row) {
     rows.maximum[row] = -__builtin_inff();
     rows.total[row] = 0.0f;
     for (int64_t d = 0; d < rows.head_dim; d += Isa::kLanes) Isa::store_f(rows.sums(row) + d, Isa::set_f(0.0f));
-    if (!has_codes(shape.key_format)) continue;
+  }
+}
+
+// Rotated queries as codes, where the keys are codes.
+template <class Isa>
+TAKT_INLINE void encode_queries(const AttentionShape& shape, const QueryRows& rows) {
+  for (int64_t row = 0; has_codes(shape.key_format) && row < rows.count; ++row) {
     float rotated[kHeadDimMax];
     __builtin_memcpy(rotated, rows.query(row), static_cast<size_t>(rows.head_dim) * sizeof(float));
     rotate_head<Isa>(rotated, rows.head_dim);
@@ -376,27 +401,75 @@ TAKT_INLINE void begin_rows(const AttentionShape& shape, const QueryRows& rows) 
   }
 }
 
-// sums × (1 / total), turned back where the values were rotated.
+// Spans: kSpanTiles tiles at absolute positions. A row's state begins anew in each span and the spans' states are merged in ascending
+// order, the first one copied. So a row's spans can be computed by several threads, and a merge of 512 positions costs little beside them.
+TAKT_INLINE int64_t first_span(const AttentionShape& shape, int64_t position) {
+  return first_visible_tile(shape, position) / kSpanTiles;
+}
+TAKT_INLINE int64_t last_span(int64_t position) { return position / kPageTokens / kSpanTiles; }
+
+// Merges a span's state into a row's: as softmax_block() merges tiles.
 template <class Isa>
-TAKT_INLINE void finish_rows(const AttentionShape& shape, const QueryRows& rows) {
-  for (int64_t row = 0; row < rows.count; ++row) {
-    const auto factor = Isa::set_f(1.0f / rows.total[row]);
-    float* sums = rows.sums(row);
-    for (int64_t d = 0; d < rows.head_dim; d += Isa::kLanes)
-      Isa::store_f(sums + d, Isa::mul(Isa::load_f(sums + d), factor));
-    if (has_codes(shape.value_format)) rotate_head<Isa>(sums, rows.head_dim);
-  }
+TAKT_INLINE void merge_span(const float* sums, float span_maximum, float span_total, int64_t head_dim, float* out,
+                            float& maximum, float& total) {
+  const float merged = maximum > span_maximum ? maximum : span_maximum;
+  const auto old_factor = exp<Isa>(Isa::set_f(maximum - merged)), factor = exp<Isa>(Isa::set_f(span_maximum - merged));
+  float factors[2][Isa::kLanes];
+  Isa::store_f(factors[0], old_factor);
+  Isa::store_f(factors[1], factor);
+  maximum = merged;
+  total = Isa::scalar_fma(total, factors[0][0], span_total * factors[1][0]);
+  for (int64_t d = 0; d < head_dim; d += Isa::kLanes)
+    Isa::store_f(out + d, Isa::fma(Isa::load_f(out + d), old_factor, Isa::mul(Isa::load_f(sums + d), factor)));
 }
 
-// All tiles that the rows see, ascending.
+// sums [head_dim] × (1 / total), turned back where the values were rotated.
+template <class Isa>
+TAKT_INLINE void finish_row(const AttentionShape& shape, float total, float* sums) {
+  const auto factor = Isa::set_f(1.0f / total);
+  for (int64_t d = 0; d < shape.head_dim; d += Isa::kLanes)
+    Isa::store_f(sums + d, Isa::mul(Isa::load_f(sums + d), factor));
+  if (has_codes(shape.value_format)) rotate_head<Isa>(sums, shape.head_dim);
+}
+
+// The tiles of [tile_begin, tile_end), ascending, into the rows' state.
+template <class Isa>
+TAKT_INLINE void attend_tiles(const AttentionShape& shape, int32_t kv_head, const QueryRows& rows,
+                              const std::byte* const* pages, int64_t tile_begin, int64_t tile_end,
+                              std::byte* tile_scratch) {
+  for (int64_t tile = tile_begin; tile < tile_end; ++tile)
+    attend_tile<Isa>(shape, rows, tile, widen_tile<Isa>(shape, kv_head, pages[tile], tile_scratch));
+}
+
+// All that the rows see. span_rows: the same rows with a state of their own for one span.
 template <class Isa>
 TAKT_INLINE void attend_rows(const AttentionShape& shape, int32_t kv_head, const QueryRows& rows,
-                             const std::byte* const* pages, std::byte* tile_scratch) {
-  begin_rows<Isa>(shape, rows);
-  const int64_t tile_last = rows.position(rows.count - 1) / kPageTokens;
-  for (int64_t tile = first_visible_tile(shape, rows.position_begin); tile <= tile_last; ++tile)
-    attend_tile<Isa>(shape, rows, tile, widen_tile<Isa>(shape, kv_head, pages[tile], tile_scratch));
-  finish_rows<Isa>(shape, rows);
+                             const QueryRows& span_rows, const std::byte* const* pages, std::byte* tile_scratch) {
+  const int64_t position_last = rows.position(rows.count - 1), tile_end = position_last / kPageTokens + 1;
+  int64_t tile = first_visible_tile(shape, rows.position_begin);
+  encode_queries<Isa>(shape, rows);
+  const int64_t span_first = tile / kSpanTiles;
+  for (int64_t span = span_first; span <= last_span(position_last); ++span) {
+    const int64_t span_end = (span + 1) * kSpanTiles < tile_end ? (span + 1) * kSpanTiles : tile_end;
+    const QueryRows& state = span == span_first ? rows : span_rows;
+    begin_rows<Isa>(state);
+    attend_tiles<Isa>(shape, kv_head, state, pages, tile, span_end, tile_scratch);
+    tile = span_end;
+    for (int64_t row = 0; span > span_first && row < rows.count; ++row) {
+      const int64_t position = rows.position(row), row_first = first_span(shape, position);
+      if (span < row_first || span > last_span(position)) continue;
+      const float* sums = span_rows.sums(row);
+      if (span > row_first) {
+        merge_span<Isa>(sums, span_rows.maximum[row], span_rows.total[row], rows.head_dim, rows.sums(row),
+                        rows.maximum[row], rows.total[row]);
+        continue;
+      }
+      rows.maximum[row] = span_rows.maximum[row];
+      rows.total[row] = span_rows.total[row];
+      __builtin_memcpy(rows.sums(row), sums, static_cast<size_t>(rows.head_dim) * sizeof(float));
+    }
+  }
+  for (int64_t row = 0; row < rows.count; ++row) finish_row<Isa>(shape, rows.total[row], rows.sums(row));
 }
 
 }  // namespace takt::kernels

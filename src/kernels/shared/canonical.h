@@ -54,6 +54,13 @@ template <class Isa>
 void attention_decode(const AttentionShape& shape, int32_t kv_head, const float* q, int64_t position,
                       const std::byte* const* pages, float* out, std::byte* scratch);
 template <class Isa>
+void attention_decode_spans(const AttentionShape& shape, int32_t kv_head, const float* q, int64_t position,
+                            const std::byte* const* pages, int64_t span_begin, int64_t span_end, float* states,
+                            std::byte* scratch);
+template <class Isa>
+void attention_merge_spans(const AttentionShape& shape, int32_t kv_head, const float* states, int64_t span_count,
+                           float* out);
+template <class Isa>
 void attention_prefill(const AttentionShape& shape, int32_t kv_head, const float* q, int64_t q_stride,
                        int64_t position_begin, int64_t row_count, const std::byte* const* pages, float* out,
                        int64_t out_stride, std::byte* scratch);
