@@ -274,9 +274,8 @@ void Forward::attend(uint32_t layer) {
   const kernels::AttentionShape shape = model_->attention_shape(layer);
   const bool is_split = shape.window == 0 && !span_items_.empty();
   const std::vector<AttentionItem>& items = is_split ? span_items_ : items_;
-  pool_.each(static_cast<int64_t>(items.size()), [&](int64_t index, int thread) {
-    attend_item(shape, layer, items[static_cast<size_t>(index)], thread);
-  });
+  pool_.each(static_cast<int64_t>(items.size()),
+             [&](int64_t index, int thread) { attend_item(shape, layer, items[static_cast<size_t>(index)], thread); });
   // On this thread: a merge reads 1 / 512 of what the items read, less than a fork costs.
   if (is_split)
     for (const AttentionItem& item : split_items_) merge_spans(shape, item);

@@ -111,8 +111,9 @@ class Forward {
   int64_t q_width_, kv_width_, k_max_;
   RopeTable rope_, rope_window_;
   std::vector<RowPlace> places_;
-  std::vector<AttentionItem> items_;        // whole rows
-  std::vector<AttentionItem> span_items_;   // the same for layers without a window, long decode rows in parts; empty: as items_
+  std::vector<AttentionItem> items_;  // whole rows
+  std::vector<AttentionItem>
+      span_items_;  // the same for layers without a window, long decode rows in parts; empty: as items_
   std::vector<AttentionItem> split_items_;  // those of items_ that span_items_ has in parts
   std::vector<float> span_states_;
   // [rows_max, …], 64-byte aligned rows.

@@ -6,8 +6,8 @@ namespace takt::kernels {
 
 template void attention_decode<Portable>(const AttentionShape&, int32_t, const float*, int64_t, const std::byte* const*,
                                          float*, std::byte*);
-template void attention_decode_spans<Portable>(const AttentionShape&, int32_t, const float*, int64_t, const std::byte* const*,
-                                           int64_t, int64_t, float*, std::byte*);
+template void attention_decode_spans<Portable>(const AttentionShape&, int32_t, const float*, int64_t,
+                                               const std::byte* const*, int64_t, int64_t, float*, std::byte*);
 template void attention_merge_spans<Portable>(const AttentionShape&, int32_t, const float*, int64_t, float*);
 
 }  // namespace takt::kernels
