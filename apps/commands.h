@@ -11,6 +11,7 @@ void add_serve_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_score_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
+void add_sim_command(CLI::App& app);
 void add_synth_command(CLI::App& app);
 void add_tokenize_command(CLI::App& app);
 void add_detokenize_command(CLI::App& app);

@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
   takt::apps::add_detokenize_command(app);
   takt::apps::add_template_command(app);
   takt::apps::add_score_command(app);
+  takt::apps::add_sim_command(app);
   takt::apps::add_synth_command(app);
   limit_environment(app, argc > 1 ? argv[1] : "");
   try {

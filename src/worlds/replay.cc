@@ -6,41 +6,12 @@
 #include <utility>
 
 #include "worlds/call_text.h"
+#include "worlds/recording_lines.h"
 
 namespace takt::worlds {
 namespace {
 
 base::Error invalid(std::string message) { return {base::ErrorCode::invalid_file, std::move(message)}; }
-
-// Lines that say something, with their numbers.
-class Lines {
- public:
-  explicit Lines(std::istream& in) : in_(in) {}
-  // False at the end. A line without its line end was cut off: it does not count.
-  bool try_next() {
-    if (std::exchange(is_put_back_, false)) return true;
-    while (std::getline(in_, line_)) {
-      if (in_.eof()) return false;
-      ++number_;
-      while (!line_.empty() && (line_.back() == '\r' || line_.back() == ' ')) line_.pop_back();
-      if (!line_.empty() && line_[0] != '#') return true;
-    }
-    return false;
-  }
-  // The next try_next() gives this line again.
-  void put_back() { is_put_back_ = true; }
-  const std::string& text() const { return line_; }
-  uint64_t number() const { return number_; }
-  base::Error error(const std::string& message) const {
-    return invalid("line " + std::to_string(number_) + ": " + message);
-  }
-
- private:
-  std::istream& in_;
-  std::string line_;
-  uint64_t number_ = 0;
-  bool is_put_back_ = false;
-};
 
 class Replayer {
  public:
@@ -126,31 +97,13 @@ class Replayer {
   std::map<contract::RequestId, uint64_t> outputs_left_;
 };
 
-base::Result<std::unique_ptr<contract::SchedulerPort>> read_head(Lines& lines, const SchedulerFactory& make_scheduler) {
-  if (!lines.try_next() || lines.text() != kRecordingHeader) {
-    return lines.error("'" + std::string(kRecordingHeader) + "' expected");
-  }
-  if (!lines.try_next()) return lines.error("the capacity is missing");
-  const base::Result<contract::Capacity> capacity = parse_capacity(lines.text());
-  if (!capacity.ok()) return lines.error(capacity.error().message);
-  contract::ServicePolicy policy;
-  if (lines.try_next()) {
-    if (lines.text().starts_with("policy")) {
-      const base::Result<contract::ServicePolicy> read = parse_policy(lines.text());
-      if (!read.ok()) return lines.error(read.error().message);
-      policy = *read;
-    } else {
-      lines.put_back();
-    }
-  }
-  return make_scheduler(*capacity, policy);
-}
-
 }  // namespace
 
 base::Result<ReplayReport> replay(std::istream& in, const SchedulerFactory& make_scheduler) {
-  Lines lines(in);
-  auto scheduler = read_head(lines, make_scheduler);
+  RecordingLines lines(in);
+  const auto head = read_recording_head(lines);
+  if (!head.ok()) return head.error();
+  auto scheduler = make_scheduler(head->capacity, head->policy);
   if (!scheduler.ok()) return scheduler.error();
   Replayer replayer(std::move(scheduler.value()));
   while (lines.try_next()) {

@@ -69,7 +69,7 @@ base::Status SimEngine::start(const contract::StepPlan& plan) {
                   std::to_string(capacity_.rows_max));
   }
   steps_ = plan.step;
-  plan_ = plan;
+  plan_ = &plan;
   return {};
 }
 
@@ -189,8 +189,8 @@ void SimEngine::evaluate(Book& book, uint32_t begin, uint32_t end) {
 
 std::vector<contract::RowResult> SimEngine::complete() {
   std::vector<contract::RowResult> rows;
-  rows.reserve(plan_.prefill_chunks.size() + plan_.decode_rows.size());
-  for (const contract::PrefillChunk& chunk : plan_.prefill_chunks) {
+  rows.reserve(plan_->prefill_chunks.size() + plan_->decode_rows.size());
+  for (const contract::PrefillChunk& chunk : plan_->prefill_chunks) {
     evaluate(books_.at(chunk.request), chunk.begin, chunk.end);
     if (chunk.is_last) {
       rows.push_back(yield(chunk.request, contract::Phase::prefill));
@@ -198,11 +198,11 @@ std::vector<contract::RowResult> SimEngine::complete() {
       rows.push_back({chunk.request, contract::Phase::prefill, 0, contract::FinishReason::none, {}});
     }
   }
-  for (const contract::DecodeRow& row : plan_.decode_rows) {
+  for (const contract::DecodeRow& row : plan_->decode_rows) {
     evaluate(books_.at(row.request), row.position, row.position + 1);
     rows.push_back(yield(row.request, contract::Phase::decode));
   }
-  plan_ = {};
+  plan_ = nullptr;
   for (const contract::PageId page : copied_) drop_owner(page);
   copied_.clear();
   return rows;

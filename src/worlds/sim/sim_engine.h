@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
@@ -26,7 +26,8 @@ class SimEngine {
   // Precondition: the id is new.
   void admit(const contract::Request& request, uint32_t output_tokens_max, uint32_t output_tokens,
              const Tokens& answer = nullptr);
-  // Checks the whole plan and enters it in the books. Errors: internal, a sentence that names the request and what is
+  // Checks the whole plan and enters it in the books; the plan must live until complete(). Errors: internal, a sentence that
+  // names the request and what is
   // wrong: a limit of the capacity is exceeded; a request is unknown or occurs twice; a chunk does not begin where the
   // last one ended; a position has no page, or its page does not hold what was evaluated for it; a page that is written
   // to has two owners; a decode row is not at the newest token.
@@ -70,14 +71,14 @@ class SimEngine {
   contract::RowResult yield(contract::RequestId id, contract::Phase phase);
 
   contract::Capacity capacity_;
-  std::map<contract::RequestId, Book> books_;
+  std::unordered_map<contract::RequestId, Book> books_;
   std::vector<uint32_t> owner_counts_;    // [page]
   std::vector<uint64_t> contents_;        // [page][slot]; 0: never written
   std::vector<contract::PageId> copied_;  // owned by the running step
   uint32_t pages_owned_ = 0;
   uint32_t owners_ = 0;  // requests that own a page
   uint64_t steps_ = 0;
-  contract::StepPlan plan_;  // the running step
+  const contract::StepPlan* plan_ = nullptr;  // the running step
 };
 
 }  // namespace takt::worlds

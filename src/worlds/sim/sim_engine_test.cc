@@ -63,9 +63,10 @@ contract::StepPlan good_plan() {
 
 TEST(SimEngine, RunsAGoodPlanAndEndsRequestsAtTheirTokens) {
   SimEngine engine = engine_at_work();
-  ASSERT_TRUE(engine.start(good_plan()).ok());
+  contract::StepPlan plan = good_plan();
+  ASSERT_TRUE(engine.start(plan).ok());
   EXPECT_EQ(engine.complete()[1].finish, FinishReason::none);
-  contract::StepPlan plan;
+  plan = {};
   plan.step = 3;
   plan.prefill_chunks = {{kB, 8, 10, true, {PageId{4}}}};
   plan.decode_rows = {{kA, 6, {}, {}}};

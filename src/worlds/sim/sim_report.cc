@@ -32,6 +32,24 @@ std::string percentiles_json(const char* name, const Percentiles& p) {
   return text;
 }
 
+bool is_within(const RequestRecord& record, const ReportLimits& limits) {
+  using contract::FinishReason;
+  if (record.finish != FinishReason::stop && record.finish != FinishReason::length) return false;
+  if (limits.ttft && record.first_token && *record.first_token - record.arrival.at > *limits.ttft) return false;
+  return !limits.itl || std::all_of(record.token_gaps.begin(), record.token_gaps.end(),
+                                    [&](base::Micros gap) { return gap <= *limits.itl; });
+}
+
+void append_goodput(std::string& text, const SimReport& report) {
+  for (const ClassReport& of_class : report.classes) {
+    if (of_class.requests == 0 || (!of_class.limits.ttft && !of_class.limits.itl)) continue;
+    append(text, "goodput      %s: %.1f %% of the requests within their limits, %.3f a second\n",
+           std::string(contract::name(of_class.service_class)).c_str(),
+           100 * static_cast<double>(of_class.within) / static_cast<double>(of_class.requests),
+           per_second(of_class.within, report.duration));
+  }
+}
+
 }  // namespace
 
 Percentiles percentiles(std::vector<base::Micros> samples) {
@@ -51,11 +69,12 @@ Percentiles percentiles(std::vector<base::Micros> samples) {
   return result;
 }
 
-SimReport make_report(const SimWorld& world) {
+SimReport make_report(const std::vector<RequestRecord>& records, uint64_t steps, uint64_t preemptions,
+                      const std::array<ReportLimits, 3>& limits) {
   SimReport report;
   std::array<std::vector<base::Micros>, 3> ttft, itl, queue;
   base::Micros last_end;
-  for (const RequestRecord& record : world.records()) {
+  for (const RequestRecord& record : records) {
     const auto index = static_cast<size_t>(record.arrival.service_class);
     ClassReport& of_class = report.classes[index];
     ++of_class.requests;
@@ -69,16 +88,18 @@ SimReport make_report(const SimWorld& world) {
     itl[index].insert(itl[index].end(), record.token_gaps.begin(), record.token_gaps.end());
     report.output_tokens += record.output_tokens;
     if (record.finished) last_end = std::max(last_end, *record.finished);
+    of_class.within += is_within(record, limits[index]) ? 1 : 0;
   }
   for (size_t i = 0; i < report.classes.size(); ++i) {
     report.classes[i].service_class = static_cast<contract::ServiceClass>(i);
+    report.classes[i].limits = limits[i];
     report.classes[i].ttft = percentiles(std::move(ttft[i]));
     report.classes[i].itl = percentiles(std::move(itl[i]));
     report.classes[i].queue = percentiles(std::move(queue[i]));
   }
-  if (!world.records().empty()) report.duration = last_end - world.records().front().arrival.at;
-  report.steps = world.steps();
-  report.preemptions = world.preemptions();
+  if (!records.empty()) report.duration = last_end - records.front().arrival.at;
+  report.steps = steps;
+  report.preemptions = preemptions;
   return report;
 }
 
@@ -106,6 +127,7 @@ std::string to_table(const SimReport& report) {
          static_cast<unsigned long long>(report.steps), static_cast<unsigned long long>(report.preemptions));
   append(text, "throughput   prefill %.1f tokens/s   decode %.1f tokens/s\n",
          per_second(report.prompt_tokens, report.duration), per_second(report.output_tokens, report.duration));
+  append_goodput(text, report);
   return text;
 }
 
@@ -120,15 +142,40 @@ std::string to_json(const SimReport& report, uint64_t seed) {
          per_second(report.output_tokens, report.duration));
   const char* separator = "";
   for (const ClassReport& of_class : report.classes) {
-    append(text, R"(%s"%s":{"requests":%llu,"refused":%llu,"cancelled":%llu,)", separator,
+    append(text, R"(%s"%s":{"requests":%llu,"refused":%llu,"cancelled":%llu,"within":%llu,)", separator,
            std::string(contract::name(of_class.service_class)).c_str(),
            static_cast<unsigned long long>(of_class.requests), static_cast<unsigned long long>(of_class.refused),
-           static_cast<unsigned long long>(of_class.cancelled));
+           static_cast<unsigned long long>(of_class.cancelled), static_cast<unsigned long long>(of_class.within));
     text += percentiles_json("ttft_us", of_class.ttft) + "," + percentiles_json("itl_us", of_class.itl) + "," +
             percentiles_json("queue_us", of_class.queue) + "}";
     separator = ",";
   }
   return text + "}}\n";
+}
+
+std::string to_comparison(const SimReport& recorded, const SimReport& simulated) {
+  std::string text;
+  append(text, "%-12s %-12s %12s %12s %9s\n", "class", "", "recorded", "simulated", "error");
+  const auto line = [&](std::string_view of_class, const char* what, double real, double predicted) {
+    append(text, "%-12s %-12s %12.1f %12.1f", std::string(of_class).c_str(), what, real, predicted);
+    if (real > 0) append(text, " %+8.1f%%", (predicted / real - 1) * 100);
+    text += '\n';
+  };
+  for (size_t i = 0; i < recorded.classes.size(); ++i) {
+    const ClassReport &real = recorded.classes[i], &predicted = simulated.classes[i];
+    if (real.requests == 0) continue;
+    line(contract::name(real.service_class), "TTFT P50 ms", ms(real.ttft.p50), ms(predicted.ttft.p50));
+    line("", "TTFT P99 ms", ms(real.ttft.p99), ms(predicted.ttft.p99));
+    line("", "ITL P50 ms", ms(real.itl.p50), ms(predicted.itl.p50));
+    line("", "ITL P99 ms", ms(real.itl.p99), ms(predicted.itl.p99));
+    line("", "queue P50 ms", ms(real.queue.p50), ms(predicted.queue.p50));
+  }
+  const auto tokens_per_s = [](const SimReport& report) {
+    return per_second(report.prompt_tokens + report.output_tokens, report.duration);
+  };
+  line("all", "tokens/s", tokens_per_s(recorded), tokens_per_s(simulated));
+  line("", "steps", static_cast<double>(recorded.steps), static_cast<double>(simulated.steps));
+  return text;
 }
 
 }  // namespace takt::worlds

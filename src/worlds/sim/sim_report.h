@@ -3,12 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/units.h"
 #include "contract/request.h"
-#include "worlds/sim/sim_world.h"
+#include "worlds/sim/request_record.h"
 
 namespace takt::worlds {
 
@@ -19,6 +20,11 @@ struct Percentiles {
 };
 Percentiles percentiles(std::vector<base::Micros> samples);
 
+// What a class is promised; nothing: no limit.
+struct ReportLimits {
+  std::optional<base::Micros> ttft, itl;
+};
+
 struct ClassReport {
   contract::ServiceClass service_class = contract::ServiceClass::interactive;
   uint64_t requests = 0;
@@ -27,6 +33,8 @@ struct ClassReport {
   Percentiles ttft;   // arrival to first output token
   Percentiles itl;    // between successive output tokens: one sample a token
   Percentiles queue;  // arrival to the first prefill chunk
+  ReportLimits limits;
+  uint64_t within = 0;  // answered to the end, the first token and every gap inside the limits
 };
 
 struct SimReport {
@@ -37,11 +45,16 @@ struct SimReport {
   uint64_t steps = 0;
   uint64_t preemptions = 0;
 };
-SimReport make_report(const SimWorld& world);
+
+// Of a simulated or a recorded run.
+SimReport make_report(const std::vector<RequestRecord>& records, uint64_t steps, uint64_t preemptions,
+                      const std::array<ReportLimits, 3>& limits = {});
 
 // A table for people; classes without requests are left out.
 std::string to_table(const SimReport& report);
 // One JSON object; times in microseconds.
 std::string to_json(const SimReport& report, uint64_t seed);
+// Beside each other: what was recorded, what was simulated, the error.
+std::string to_comparison(const SimReport& recorded, const SimReport& simulated);
 
 }  // namespace takt::worlds

@@ -8,11 +8,6 @@
 namespace takt::worlds {
 namespace {
 
-// A prompt that is like no other request's from its first token on.
-std::shared_ptr<const std::vector<contract::TokenId>> unlike_others(contract::RequestId id, uint32_t tokens) {
-  return std::make_shared<const std::vector<contract::TokenId>>(tokens, static_cast<contract::TokenId>(id.value));
-}
-
 // What an engine answers that could not execute the plan: every row ends.
 std::vector<contract::RowResult> error_rows(const contract::StepPlan& plan) {
   std::vector<contract::RowResult> rows;
@@ -67,7 +62,7 @@ void SimWorld::arrive(const Arrival& arrival) {
   record.arrival = arrival;
   contract::Request request;
   request.id = record.id;
-  request.prompt = arrival.prompt ? arrival.prompt : unlike_others(record.id, arrival.prompt_tokens);
+  request.prompt = make_prompt(arrival, record.id.value);
   request.tenant = arrival.tenant;
   request.output_tokens_max = base::Tokens(arrival.output_tokens_max);
   request.service_class = arrival.service_class;
@@ -75,7 +70,7 @@ void SimWorld::arrive(const Arrival& arrival) {
   if (admission.is_accepted) {
     const auto output_tokens_max = static_cast<uint32_t>(admission.output_tokens_max.count());
     engine_.admit(request, output_tokens_max, arrival.output_tokens, arrival.answer);
-    live_.emplace(record.id, records_.size());
+    ++live_count_;
     if (arrival.cancel_after) hang_ups_.emplace(now_ + *arrival.cancel_after, record.id);
   } else {
     record.is_refused = true;
@@ -85,12 +80,17 @@ void SimWorld::arrive(const Arrival& arrival) {
   if (!admission.is_accepted) traffic_.on_finished(now_);
 }
 
+RequestRecord* SimWorld::find_live(contract::RequestId id) {
+  RequestRecord& record = records_[id.value - 1];
+  return record.finished ? nullptr : &record;
+}
+
 void SimWorld::hang_up(contract::RequestId id) {
-  const auto found = live_.find(id);
-  if (found == live_.end()) return;  // its answer was complete before
+  RequestRecord* record = find_live(id);
+  if (!record) return;  // its answer was complete before
   scheduler_.cancel(id, now_);
-  end(records_[found->second], contract::FinishReason::cancelled);
-  if (is_step_running_) {
+  end(*record, contract::FinishReason::cancelled);
+  if (plan_) {
     to_release_.push_back(id);
   } else {
     engine_.release(id);
@@ -98,15 +98,12 @@ void SimWorld::hang_up(contract::RequestId id) {
 }
 
 void SimWorld::start(const contract::StepPlan& plan) {
-  is_step_running_ = true;
+  plan_ = &plan;
   step_started_ = step_ends_ = now_;
   ++steps_;
   preemptions_ += plan.preempted.size();
   failure_ = engine_.start(plan);
-  if (!failure_.ok()) {
-    failed_plan_ = plan;
-    return;
-  }
+  if (!failure_.ok()) return;
   step_ends_ = now_ + truth_.predict(plan);
   for (const contract::PrefillChunk& chunk : plan.prefill_chunks) {
     RequestRecord& record = records_[chunk.request.value - 1];
@@ -120,35 +117,32 @@ contract::StepCompletion SimWorld::complete() {
   contract::StepCompletion completion;
   pass_until(step_ends_);
   completion.result.step = steps_;
-  completion.result.rows = failure_.ok() ? engine_.complete() : error_rows(failed_plan_);
+  completion.result.rows = failure_.ok() ? engine_.complete() : error_rows(*plan_);
   completion.result.duration = step_ends_ - step_started_;
-  is_step_running_ = false;
+  if (listener_) listener_(*plan_, step_started_);
+  host_ = failure_.ok() ? truth_.predict_host(*plan_) : base::Micros(0);
+  plan_ = nullptr;
   return completion;
 }
 
 void SimWorld::deliver(const contract::StepCompletion& completion) {
   for (const contract::RowResult& row : completion.result.rows) {
-    const auto found = live_.find(row.request);
-    if (found == live_.end()) continue;  // it hung up during the step
-    RequestRecord& record = records_[found->second];
-    for (uint32_t i = 0; i < row.tokens_accepted; ++i) {
-      if (record.output_tokens > 0) record.token_gaps.push_back(now_ - record.last_token);
-      if (record.output_tokens == 0) record.first_token = now_;
-      record.last_token = now_;
-      ++record.output_tokens;
-    }
+    RequestRecord* record = find_live(row.request);
+    if (!record) continue;  // it hung up during the step
+    record->note_tokens(row.tokens_accepted, now_);
     if (row.finish == contract::FinishReason::none) continue;
     engine_.release(row.request);
-    end(record, row.finish);
+    end(*record, row.finish);
   }
   for (const contract::RequestId id : to_release_) engine_.release(id);
   to_release_.clear();
+  pass_until(now_ + host_);  // on the host's account; who arrives meanwhile takes the lock between two calls
 }
 
 void SimWorld::end(RequestRecord& record, contract::FinishReason reason) {
   record.finish = reason;
   record.finished = now_;
-  live_.erase(record.id);
+  --live_count_;
   traffic_.on_finished(now_);
 }
 
@@ -157,7 +151,7 @@ void SimWorld::wait_until(NoLock&, std::optional<base::Micros> wake_at) {
   if (wake_at) until = std::min(until.value_or(*wake_at), *wake_at);
   if (until) {
     now_ = std::max(now_, *until);
-  } else if (!live_.empty()) {
+  } else if (live_count_ > 0) {
     failure_ = base::Error{base::ErrorCode::internal, "the scheduler sleeps for ever though requests are alive"};
   }
 }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -14,25 +16,11 @@
 #include "contract/scheduler_port.h"
 #include "cost/step_cost.h"
 #include "worlds/loop.h"
+#include "worlds/sim/request_record.h"
 #include "worlds/sim/sim_engine.h"
 #include "worlds/sim/traffic.h"
 
 namespace takt::worlds {
-
-// One request's life as its client saw it. Times are of the world's clock.
-struct RequestRecord {
-  contract::RequestId id;
-  Arrival arrival;
-  bool is_refused = false;
-  contract::FinishReason finish = contract::FinishReason::none;  // none while it lives, or when refused
-  std::optional<base::Micros> first_scheduled;
-  std::optional<base::Micros> first_token;
-  std::optional<base::Micros> finished;
-  uint32_t prompt_tokens_cached = 0;  // taken from the prefix cache when it started first
-  uint32_t output_tokens = 0;
-  std::vector<base::Micros> token_gaps;  // between successive output tokens
-  base::Micros last_token;
-};
 
 class SimWorld {
  public:
@@ -44,9 +32,14 @@ class SimWorld {
   // Runs the loop to the end of the traffic. Errors: internal, when the scheduler made a plan that no engine could
   // execute.
   base::Status run();
+  // Called at the end of each step, with its plan and the time it began; now() is its end. Before run().
+  using StepListener = std::function<void(const contract::StepPlan& plan, base::Micros began)>;
+  void listen(StepListener listener) { listener_ = std::move(listener); }
 
   // In order of arrival.
   const std::vector<RequestRecord>& records() const { return records_; }
+  // After run(): the records are the caller's, and the world of no more use.
+  std::vector<RequestRecord> take_records() { return std::move(records_); }
   uint64_t steps() const { return steps_; }
   uint64_t preemptions() const { return preemptions_; }
   const SimEngine& engine() const { return engine_; }
@@ -54,7 +47,7 @@ class SimWorld {
   // What the loop asks of a world: see worlds/loop.h.
   NoLock lock() { return {}; }
   base::Micros now() const { return now_; }
-  bool is_done() const { return !failure_.ok() || (live_.empty() && !next_event()); }
+  bool is_done() const { return !failure_.ok() || (live_count_ == 0 && !next_event()); }
   void take_events() { pass_until(now_); }
   void start(const contract::StepPlan& plan);
   contract::StepCompletion complete();
@@ -65,6 +58,7 @@ class SimWorld {
   std::optional<base::Micros> next_event() const;
   void pass_until(base::Micros time);
   void arrive(const Arrival& arrival);
+  RequestRecord* find_live(contract::RequestId id);
   void hang_up(contract::RequestId id);
   void end(RequestRecord& record, contract::FinishReason reason);
 
@@ -74,17 +68,18 @@ class SimWorld {
   SimEngine engine_;
   base::Micros now_;
   base::Status failure_;
-  contract::StepPlan failed_plan_;
+  StepListener listener_;
 
-  std::vector<RequestRecord> records_;          // [id - 1]
-  std::map<contract::RequestId, size_t> live_;  // index in records_
+  std::vector<RequestRecord> records_;  // [id - 1]
+  size_t live_count_ = 0;
   std::multimap<base::Micros, contract::RequestId> hang_ups_;
   std::vector<contract::RequestId> to_release_;  // cancelled while a step ran
-  bool is_step_running_ = false;
+  const contract::StepPlan* plan_ = nullptr;  // the running step's
   uint64_t steps_ = 0;
   uint64_t preemptions_ = 0;
   base::Micros step_started_;
   base::Micros step_ends_;
+  base::Micros host_;  // after the step
 };
 
 }  // namespace takt::worlds

@@ -7,6 +7,22 @@
 
 namespace takt::worlds {
 
+std::shared_ptr<const std::vector<contract::TokenId>> make_prompt(const Arrival& arrival, uint64_t number) {
+  if (arrival.prompt) return arrival.prompt;
+  // Token ids are not negative; which ones they are decides nothing but what is equal.
+  if (!arrival.blocks) {
+    const auto token = static_cast<contract::TokenId>(number & INT32_MAX);
+    return std::make_shared<const std::vector<contract::TokenId>>(arrival.prompt_tokens, token);
+  }
+  std::vector<contract::TokenId> tokens(arrival.prompt_tokens);
+  for (uint32_t i = 0; i < arrival.prompt_tokens; ++i) {
+    // Knuth's multiplicative hash: names of blocks stay apart in the upper bits.
+    const uint32_t block = (*arrival.blocks)[i / kPromptBlockTokens] * 2654435761u;
+    tokens[i] = static_cast<contract::TokenId>((block ^ i % kPromptBlockTokens) & INT32_MAX);
+  }
+  return std::make_shared<const std::vector<contract::TokenId>>(std::move(tokens));
+}
+
 TraceTraffic::TraceTraffic(std::vector<Arrival> arrivals) : arrivals_(std::move(arrivals)) {
   std::stable_sort(arrivals_.begin(), arrivals_.end(), [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
 }

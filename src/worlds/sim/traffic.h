@@ -21,11 +21,19 @@ struct Arrival {
   contract::ServiceClass service_class = contract::ServiceClass::interactive;
   std::optional<base::Micros> cancel_after;  // the client hangs up so long after it arrived
   uint64_t tenant = 0;
-  // The prompt's ids, prompt_tokens of them, for requests that begin alike. Null: ids that no other request begins with.
+  // What the prompt is, where that is known: its tokens, or the names of its blocks of kPromptBlockTokens (the last one
+  // may be partly filled). With neither it is like no other prompt.
   std::shared_ptr<const std::vector<contract::TokenId>> prompt = nullptr;
+  std::shared_ptr<const std::vector<uint32_t>> blocks = nullptr;
   // The answer's first ids, for a next turn that repeats them. Null: other ones.
   std::shared_ptr<const std::vector<contract::TokenId>> answer = nullptr;
 };
+
+// Of a block that Mooncake's traces name.
+inline constexpr uint32_t kPromptBlockTokens = 512;
+
+// The prompt's tokens. Equal blocks give equal tokens; `number` tells prompts without a known content apart.
+std::shared_ptr<const std::vector<contract::TokenId>> make_prompt(const Arrival& arrival, uint64_t number);
 
 // A source of arrivals in order of time. It may wait for answers before it asks again.
 class Traffic {
