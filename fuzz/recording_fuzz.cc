@@ -3,8 +3,10 @@
 #include <sstream>
 #include <string>
 
+#include "cost/fitted/fit_cost.h"
 #include "scheduler/scheduler.h"
 #include "worlds/replay.h"
+#include "worlds/sim/recorded_run.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace takt;
@@ -16,5 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         base::Error{base::ErrorCode::invalid_argument, "too many pages for a fuzz run"});
   });
   (void)report;
+  // What it says happened, read without a scheduler, and the costs fitted to that.
+  in.clear();
+  in.seekg(0);
+  const auto run = worlds::read_recorded_run(in);
+  if (run.ok()) (void)cost::fit_cost(worlds::samples_of(*run));
   return 0;
 }

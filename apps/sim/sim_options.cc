@@ -71,6 +71,12 @@ void add_cost_options(CLI::App& app, SimOptions& options) {
       ->check(CLI::Range(0.1, 1e9))
       ->envname("TAKT_GOP_S")
       ->default_str("450");
+  app.add_option_function<double>(
+         "--attention-gop-s", [&](double rate) { options.rates.attention_ops_per_us = std::llround(rate * 1000); },
+         "attention arithmetic of the assumed machine, GOP/s")
+      ->check(CLI::Range(0.1, 1e9))
+      ->envname("TAKT_ATTENTION_GOP_S")
+      ->default_str("100");
   add_option(app, "--fit", options.fit, "run nothing: fit step costs to recordings, print the errors, write --cost");
   add_option(app, "--cost", options.cost, "step costs fitted before, instead of an assumed machine");
   add_flag(app, "--smooth", options.is_smooth, "no noise: fitted steps always take their typical time");

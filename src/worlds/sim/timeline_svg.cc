@@ -16,7 +16,7 @@ using contract::RequestId;
 
 // The layout, in pixels. From above: title, arrivals, prefill track, decode lanes, gaps, time axis, legend.
 constexpr double kWidth = 1280;
-constexpr double kLeft = 96, kRight = 1256;
+constexpr double kLeft = 150, kRight = 1256;
 constexpr double kTitleHeight = 34;
 constexpr double kArrivalsHeight = 26;
 constexpr double kPrefillHeight = 120;
@@ -228,7 +228,7 @@ class Picture {
       text(x, axis_ + 19, "middle", "", number);
     }
     append(svg_, "<path d=\"M%g %gH%g\" stroke=\"#888\"/>\n", kLeft, axis_, kRight);
-    text(kLeft - 10, axis_ + 19, "end", " fill=\"#666\"", "time, s");
+    text(kLeft - 44, axis_ + 19, "end", " fill=\"#666\"", "time, s");
   }
 
   void draw_arrivals() {
