@@ -42,7 +42,8 @@ Trace read_trace(const std::string& path) {
     trace.recorded = or_fail(path, worlds::read_recorded_run(in));
     trace.arrivals = worlds::arrivals_of(*trace.recorded);
   } else {
-    fail(path + ": neither a trace of Azure (a CSV file with a TIMESTAMP column) nor of Mooncake (JSONL), nor a recording (" +
+    fail(path +
+         ": neither a trace of Azure (a CSV file with a TIMESTAMP column) nor of Mooncake (JSONL), nor a recording (" +
          std::string(worlds::kRecordingHeader) + ")");
   }
   if (trace.arrivals.empty()) fail(path + ": no request in it");

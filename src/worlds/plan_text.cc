@@ -44,7 +44,8 @@ bool read_chunk(Word word, contract::StepPlan& plan) {
   const auto begin = word.number<uint32_t>();
   const bool has_comma = word.try_take(",");
   const auto end = word.number<uint32_t>();
-  if (!id || !has_begin || !begin || !has_comma || !end || !word.try_take(")") || *end <= *begin || *end > kPositionMax) return false;
+  if (!id || !has_begin || !begin || !has_comma || !end || !word.try_take(")") || *end <= *begin || *end > kPositionMax)
+    return false;
   chunk.request = contract::RequestId{*id};
   chunk.begin = *begin;
   chunk.end = *end;

@@ -88,8 +88,9 @@ std::string read_line(std::string_view name, Words words, CostCoefficients& into
 
 std::string to_text(const CostCoefficients& coefficients) {
   std::string text(kHeader);
-  text += "\n# step us = rows(tokens) + sampled x rows + block x ceil(rows / 16) + chunk x chunks + pair x pairs + "
-          "position x positions\n";
+  text +=
+      "\n# step us = rows(tokens) + sampled x rows + block x ceil(rows / 16) + chunk x chunks + pair x pairs + "
+      "position x positions\n";
   for (const CostKnot& knot : coefficients.knots) {
     text += "knot " + std::to_string(knot.tokens) + " " + number(knot.us) + "\n";
   }

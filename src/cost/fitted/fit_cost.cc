@@ -12,7 +12,7 @@ namespace {
 
 // Where the cost of rows may bend: every number up to 4, where a kernel's registers decide; 32 | 33, where the engine
 // changes from the decode to the prefill kernels; steps of a half or a third of an octave else.
-constexpr int64_t kKnotTokens[] = {1,  2,  3,   4,   6,   8,   12,  16,  24,   32,   33,   48,  64,
+constexpr int64_t kKnotTokens[] = {1,  2,   3,   4,   6,   8,   12,  16,   24,   32,   33,   48,  64,
                                    96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 4096, 8192};
 constexpr int64_t kPathChange = 32;  // no smoothness is asked for between this many rows and one more
 
@@ -220,9 +220,9 @@ double quantile(const std::vector<double>& sorted, double level) {
 
 base::Result<CostFit> fit_cost(const std::vector<StepSample>& samples) {
   if (samples.size() < kFitSamplesMin) {
-    return base::Error{base::ErrorCode::invalid_argument, std::to_string(samples.size()) +
-                                                              " steps are too few to fit a cost: " +
-                                                              std::to_string(kFitSamplesMin) + " are needed"};
+    return base::Error{base::ErrorCode::invalid_argument,
+                       std::to_string(samples.size()) +
+                           " steps are too few to fit a cost: " + std::to_string(kFitSamplesMin) + " are needed"};
   }
   Fitter fitter(samples);
   CostFit fit;

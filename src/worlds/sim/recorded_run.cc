@@ -38,9 +38,7 @@ class RunReader {
   }
 
  private:
-  static bool has_time(const Call& call) {
-    return call.kind != Call::Kind::bounds && call.kind != Call::Kind::times;
-  }
+  static bool has_time(const Call& call) { return call.kind != Call::Kind::bounds && call.kind != Call::Kind::times; }
 
   // False where the recording ends between a call and its answer.
   base::Result<bool> take(const Call& call) {
@@ -72,8 +70,8 @@ class RunReader {
     record.arrival.at = call.now;
     record.arrival.prompt = call.request.prompt;
     record.arrival.prompt_tokens = static_cast<uint32_t>(std::max<size_t>(call.request.prompt->size(), 1));
-    record.arrival.output_tokens_max = static_cast<uint32_t>(
-        std::clamp<int64_t>(call.request.output_tokens_max.count(), 0, int64_t{1} << 30));
+    record.arrival.output_tokens_max =
+        static_cast<uint32_t>(std::clamp<int64_t>(call.request.output_tokens_max.count(), 0, int64_t{1} << 30));
     record.arrival.service_class = call.request.service_class;
     record.is_refused = !is_accepted;
     if (is_accepted && !live_.emplace(record.id, run_.records.size()).second) {
@@ -180,7 +178,8 @@ std::vector<Arrival> arrivals_of(const RecordedRun& run) {
     // before.
     const bool is_whole =
         record.finish == contract::FinishReason::stop || record.finish == contract::FinishReason::length;
-    arrival.output_tokens = std::max(is_whole || !record.finished ? record.output_tokens : arrival.output_tokens_max, 1u);
+    arrival.output_tokens =
+        std::max(is_whole || !record.finished ? record.output_tokens : arrival.output_tokens_max, 1u);
     arrivals.push_back(std::move(arrival));
   }
   return arrivals;

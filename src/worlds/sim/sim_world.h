@@ -74,7 +74,7 @@ class SimWorld {
   size_t live_count_ = 0;
   std::multimap<base::Micros, contract::RequestId> hang_ups_;
   std::vector<contract::RequestId> to_release_;  // cancelled while a step ran
-  const contract::StepPlan* plan_ = nullptr;  // the running step's
+  const contract::StepPlan* plan_ = nullptr;     // the running step's
   uint64_t steps_ = 0;
   uint64_t preemptions_ = 0;
   base::Micros step_started_;

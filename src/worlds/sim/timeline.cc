@@ -24,8 +24,8 @@ TimelineWindow whole(const Timeline& timeline) {
   TimelineWindow window{base::Micros(0), base::Micros(1)};
   if (!timeline.records.empty()) window.from = timeline.records.front().arrival.at;
   if (!timeline.steps.empty()) {
-    window.from = timeline.records.empty() ? timeline.steps.front().began
-                                           : std::min(window.from, timeline.steps.front().began);
+    window.from =
+        timeline.records.empty() ? timeline.steps.front().began : std::min(window.from, timeline.steps.front().began);
     window.until = timeline.steps.back().ended;
   }
   window.until = std::max(window.until, window.from + base::Micros(1));

@@ -153,8 +153,8 @@ class Picture {
     std::sort(by_begin.begin(), by_begin.end());
     std::vector<base::Micros> lane_ends;
     for (const auto& [begin, id] : by_begin) {
-      const auto free = std::find_if(lane_ends.begin(), lane_ends.end(),
-                                     [from = begin](base::Micros end) { return end <= from; });
+      const auto free =
+          std::find_if(lane_ends.begin(), lane_ends.end(), [from = begin](base::Micros end) { return end <= from; });
       Look& look = looks_[id];
       look.lane = static_cast<size_t>(free - lane_ends.begin());
       look.has_lane = true;

@@ -57,8 +57,8 @@ TEST(Timeline, AWindowShowsWhatIsInIt) {
 TEST(Timeline, ManyShortStepsAreDrawnTogether) {
   Timeline timeline = small_timeline();
   for (int64_t i = 0; i < 100'000; ++i) {
-    timeline.steps.push_back({base::Micros(70'000 + i * 100), base::Micros(70'100 + i * 100), {},
-                              {contract::RequestId{1}}});
+    timeline.steps.push_back(
+        {base::Micros(70'000 + i * 100), base::Micros(70'100 + i * 100), {}, {contract::RequestId{1}}});
   }
   // At most a bar and its gap for each 0.6 pixels of 1,106.
   EXPECT_LT(count_of(to_svg(timeline, whole(timeline)), "<rect "), 4000u);

@@ -55,11 +55,11 @@ TEST(AzureTrace, NamesTheLineThatIsWrong) {
 }
 
 TEST(MooncakeTrace, EqualHashesAreEqualTokens) {
-  const auto arrivals = mooncake(
-      R"({"timestamp": 0, "input_length": 1300, "output_length": 500, "hash_ids": [0, 1, 2]})"
-      "\n"
-      R"({"hash_ids":[0,1,3],"output_length":0,"input_length":1025,"timestamp":27})"
-      "\n");
+  const auto arrivals =
+      mooncake(R"({"timestamp": 0, "input_length": 1300, "output_length": 500, "hash_ids": [0, 1, 2]})"
+               "\n"
+               R"({"hash_ids":[0,1,3],"output_length":0,"input_length":1025,"timestamp":27})"
+               "\n");
   ASSERT_TRUE(arrivals.ok()) << arrivals.error().message;
   ASSERT_EQ(arrivals->size(), 2u);
   EXPECT_EQ((*arrivals)[1].at.count(), 27'000);
