@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -98,24 +99,25 @@ class Simulation {
 
   void run() {
     make_traffic();
+    std::optional<worlds::SimReport> recorded;
+    if (trace_.recorded) {
+      const worlds::RecordedRun& run = *trace_.recorded;
+      recorded = worlds::make_report(run.records, run.steps.size(), run.preemptions, options_.limits);
+    }
     if (options_.shows_recorded) {
-      if (!trace_.recorded) fail("--recorded needs a recording as --trace");
+      if (!recorded) fail("--recorded needs a recording as --trace");
       timeline_ = {worlds::timeline_of(*trace_.recorded), trace_.recorded->records};
-      return show(worlds::make_report(timeline_.records, timeline_.steps.size(), trace_.recorded->preemptions,
-                                      options_.limits));
+      return show(*recorded, nullptr);
     }
     simulate();
-    show(worlds::make_report(timeline_.records, steps_, preemptions_, options_.limits));
+    const worlds::SimReport report =
+        worlds::make_report(timeline_.records, steps_, preemptions_, options_.limits);
+    show(report, recorded ? &*recorded : nullptr);
     if (options_.is_json) return;
     std::printf("wall time    %.3f s, %.0f requests/s, %.2f us a step (scheduler and simulation)\n", wall_s_,
                 static_cast<double>(timeline_.records.size()) / std::max(wall_s_, 1e-6),
                 wall_s_ * 1e6 / static_cast<double>(std::max<uint64_t>(steps_, 1)));
-    if (!trace_.recorded) return;
-    const auto& recorded = *trace_.recorded;
-    std::printf("\n%s", worlds::to_comparison(
-                            worlds::make_report(recorded.records, recorded.steps.size(), recorded.preemptions),
-                            worlds::make_report(timeline_.records, steps_, preemptions_))
-                            .c_str());
+    if (recorded) std::printf("\n%s", worlds::to_comparison(*recorded, report).c_str());
   }
 
  private:
@@ -169,7 +171,7 @@ class Simulation {
     preemptions_ = world.preemptions();
   }
 
-  void show(const worlds::SimReport& report) {
+  void show(const worlds::SimReport& report, const worlds::SimReport* recorded) {
     if (!options_.svg.empty()) {
       write_file(options_.svg, worlds::to_svg(timeline_, parse_window(options_.window, timeline_)));
     }

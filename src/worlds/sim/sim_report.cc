@@ -50,6 +50,29 @@ void append_goodput(std::string& text, const SimReport& report) {
   }
 }
 
+// The fields of a report, without the outer braces.
+std::string fields_json(const SimReport& report) {
+  std::string text;
+  append(text, R"("duration_us":%lld,"steps":%llu,"preemptions":%llu,"prompt_tokens":%llu,)",
+         static_cast<long long>(report.duration.count()),
+         static_cast<unsigned long long>(report.steps), static_cast<unsigned long long>(report.preemptions),
+         static_cast<unsigned long long>(report.prompt_tokens));
+  append(text, R"("output_tokens":%llu,"prefill_tokens_per_s":%.3f,"decode_tokens_per_s":%.3f,"classes":{)",
+         static_cast<unsigned long long>(report.output_tokens), per_second(report.prompt_tokens, report.duration),
+         per_second(report.output_tokens, report.duration));
+  const char* separator = "";
+  for (const ClassReport& of_class : report.classes) {
+    append(text, R"(%s"%s":{"requests":%llu,"refused":%llu,"cancelled":%llu,"within":%llu,)", separator,
+           std::string(contract::name(of_class.service_class)).c_str(),
+           static_cast<unsigned long long>(of_class.requests), static_cast<unsigned long long>(of_class.refused),
+           static_cast<unsigned long long>(of_class.cancelled), static_cast<unsigned long long>(of_class.within));
+    text += percentiles_json("ttft_us", of_class.ttft) + "," + percentiles_json("itl_us", of_class.itl) + "," +
+            percentiles_json("queue_us", of_class.queue) + "}";
+    separator = ",";
+  }
+  return text + "}";
+}
+
 }  // namespace
 
 Percentiles percentiles(std::vector<base::Micros> samples) {
@@ -131,26 +154,12 @@ std::string to_table(const SimReport& report) {
   return text;
 }
 
-std::string to_json(const SimReport& report, uint64_t seed) {
+std::string to_json(const SimReport& report, uint64_t seed, const SimReport* recorded) {
   std::string text;
-  append(text, R"({"seed":%llu,"duration_us":%lld,"steps":%llu,"preemptions":%llu,"prompt_tokens":%llu,)",
-         static_cast<unsigned long long>(seed), static_cast<long long>(report.duration.count()),
-         static_cast<unsigned long long>(report.steps), static_cast<unsigned long long>(report.preemptions),
-         static_cast<unsigned long long>(report.prompt_tokens));
-  append(text, R"("output_tokens":%llu,"prefill_tokens_per_s":%.3f,"decode_tokens_per_s":%.3f,"classes":{)",
-         static_cast<unsigned long long>(report.output_tokens), per_second(report.prompt_tokens, report.duration),
-         per_second(report.output_tokens, report.duration));
-  const char* separator = "";
-  for (const ClassReport& of_class : report.classes) {
-    append(text, R"(%s"%s":{"requests":%llu,"refused":%llu,"cancelled":%llu,"within":%llu,)", separator,
-           std::string(contract::name(of_class.service_class)).c_str(),
-           static_cast<unsigned long long>(of_class.requests), static_cast<unsigned long long>(of_class.refused),
-           static_cast<unsigned long long>(of_class.cancelled), static_cast<unsigned long long>(of_class.within));
-    text += percentiles_json("ttft_us", of_class.ttft) + "," + percentiles_json("itl_us", of_class.itl) + "," +
-            percentiles_json("queue_us", of_class.queue) + "}";
-    separator = ",";
-  }
-  return text + "}}\n";
+  append(text, R"({"seed":%llu,)", static_cast<unsigned long long>(seed));
+  text += fields_json(report);
+  if (recorded) text += ",\"recorded\":{" + fields_json(*recorded) + "}";
+  return text + "}\n";
 }
 
 std::string to_comparison(const SimReport& recorded, const SimReport& simulated) {

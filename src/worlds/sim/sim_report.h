@@ -52,8 +52,8 @@ SimReport make_report(const std::vector<RequestRecord>& records, uint64_t steps,
 
 // A table for people; classes without requests are left out.
 std::string to_table(const SimReport& report);
-// One JSON object; times in microseconds.
-std::string to_json(const SimReport& report, uint64_t seed);
+// One JSON object; times in microseconds. `recorded`, where there is one, is a report of its own within it.
+std::string to_json(const SimReport& report, uint64_t seed, const SimReport* recorded = nullptr);
 // Beside each other: what was recorded, what was simulated, the error.
 std::string to_comparison(const SimReport& recorded, const SimReport& simulated);
 
