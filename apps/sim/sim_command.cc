@@ -102,7 +102,7 @@ class Simulation {
     std::optional<worlds::SimReport> recorded;
     if (trace_.recorded) {
       const worlds::RecordedRun& run = *trace_.recorded;
-      recorded = worlds::make_report(run.records, run.steps.size(), run.preemptions, options_.limits);
+      recorded = worlds::make_report(run.records, run.steps.size(), run.preemptions, policy_);
     }
     if (options_.shows_recorded) {
       if (!recorded) fail("--recorded needs a recording as --trace");
@@ -111,7 +111,7 @@ class Simulation {
     }
     simulate();
     const worlds::SimReport report =
-        worlds::make_report(timeline_.records, steps_, preemptions_, options_.limits);
+        worlds::make_report(timeline_.records, steps_, preemptions_, policy_);
     show(report, recorded ? &*recorded : nullptr);
     if (options_.is_json) return;
     std::printf("wall time    %.3f s, %.0f requests/s, %.2f us a step (scheduler and simulation)\n", wall_s_,
@@ -128,6 +128,7 @@ class Simulation {
       trace_ = read_trace(options_.trace);
       if (trace_.recorded) capacity_ = trace_.recorded->capacity;
     }
+    policy_ = trace_.recorded ? trace_.recorded->policy : options_.policy;
     capacity_ = with_flags(capacity_, options_.capacity);
     if (options_.trace.empty()) {
       spec.request_count = options_.request_count.value_or(spec.request_count);
@@ -145,7 +146,7 @@ class Simulation {
   }
 
   void simulate() {
-    auto made = scheduler::make_scheduler(capacity_);
+    auto made = scheduler::make_scheduler(capacity_, policy_);
     if (!made.ok()) fail(made.error());
     contract::SchedulerPort* scheduler = made->get();
     std::ofstream out;
@@ -153,7 +154,7 @@ class Simulation {
     if (!options_.record.empty()) {
       out.open(options_.record, std::ios::binary);
       if (!out) fail("cannot write " + options_.record);
-      recorder = std::make_unique<worlds::RecordingScheduler>(*scheduler, capacity_, out);
+      recorder = std::make_unique<worlds::RecordingScheduler>(*scheduler, capacity_, policy_, out);
       scheduler = recorder.get();
     }
     worlds::SimWorld world(*scheduler, capacity_, truth_.get(), *traffic_);
@@ -185,6 +186,7 @@ class Simulation {
   Truth truth_;
   Trace trace_;
   contract::Capacity capacity_;
+  contract::ServicePolicy policy_;
   std::unique_ptr<worlds::Traffic> traffic_;
   worlds::Timeline timeline_;
   uint64_t steps_ = 0;

@@ -55,7 +55,7 @@ void add_capacity_options(CLI::App& app, CapacityFlags& flags) {
   add("--ctx", flags.context_tokens, standard.context_tokens, "context of a request, tokens");
   add("--step-tokens", flags.step_tokens_max, standard.step_tokens_max, "tokens in a step at most");
   add("--chunk", flags.chunk_tokens_beside_decode, standard.chunk_tokens_beside_decode,
-      "prompt tokens in a step beside decode rows");
+      "prompt tokens in a step beside decode rows; 0: as many as keep the limits of those rows");
 }
 
 void add_cost_options(CLI::App& app, SimOptions& options) {

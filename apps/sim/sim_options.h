@@ -3,15 +3,14 @@
 
 #include <CLI/CLI.hpp>
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "contract/model_shape.h"
+#include "contract/service_policy.h"
 #include "cost/roofline/machine_rates.h"
-#include "worlds/sim/sim_report.h"
 #include "worlds/sim/traffic.h"
 
 namespace takt::apps {
@@ -29,7 +28,7 @@ struct SimOptions {
   std::optional<uint32_t> request_count;
   double time_scale = 1;
   CapacityFlags capacity;
-  std::array<worlds::ReportLimits, 3> limits;
+  contract::ServicePolicy policy;
   cost::MachineRates rates;
   std::string cost;              // file of coefficients: read, or with `fit` written
   std::vector<std::string> fit;  // recordings

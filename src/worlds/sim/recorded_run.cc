@@ -18,13 +18,10 @@ class RunReader {
   explicit RunReader(RecordingLines& lines) : lines_(lines) {}
 
   base::Result<RecordedRun> read() {
-    if (!lines_.try_next() || lines_.text() != kRecordingHeader) {
-      return lines_.error("'" + std::string(kRecordingHeader) + "' expected");
-    }
-    if (!lines_.try_next()) return lines_.error("the capacity is missing");
-    auto capacity = parse_capacity(lines_.text());
-    if (!capacity.ok()) return lines_.error(capacity.error().message);
-    run_.capacity = *capacity;
+    const base::Result<RecordingHead> head = read_recording_head(lines_);
+    if (!head.ok()) return head.error();
+    run_.capacity = head->capacity;
+    run_.policy = head->policy;
     while (lines_.try_next()) {
       const base::Result<Call> call = parse_call(lines_.text());
       if (!call.ok()) return lines_.error(call.error().message);

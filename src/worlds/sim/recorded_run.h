@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "contract/model_shape.h"
+#include "contract/service_policy.h"
 #include "contract/step_plan.h"
 #include "cost/fitted/fit_cost.h"
 #include "worlds/sim/request_record.h"
@@ -28,6 +29,7 @@ struct RecordedStep {
 
 struct RecordedRun {
   contract::Capacity capacity;
+  contract::ServicePolicy policy;
   std::vector<RequestRecord> records;  // in order of arrival; their arrivals have the real prompts
   std::vector<RecordedStep> steps;     // those that were absorbed
   uint64_t preemptions = 0;

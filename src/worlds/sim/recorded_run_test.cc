@@ -44,7 +44,7 @@ struct Both {
 Both record_run(uint32_t hang_up_one_in) {
   auto scheduler = scheduler::make_scheduler(capacity());
   std::stringstream text;
-  RecordingScheduler recorder(**scheduler, capacity(), text);
+  RecordingScheduler recorder(**scheduler, capacity(), {}, text);
   Random random(7);
   std::vector<Arrival> arrivals(60);
   for (Arrival& arrival : arrivals) {

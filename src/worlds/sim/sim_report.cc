@@ -32,17 +32,17 @@ std::string percentiles_json(const char* name, const Percentiles& p) {
   return text;
 }
 
-bool is_within(const RequestRecord& record, const ReportLimits& limits) {
+bool is_within(const RequestRecord& record, const contract::ClassLimits& limits) {
   using contract::FinishReason;
   if (record.finish != FinishReason::stop && record.finish != FinishReason::length) return false;
-  if (limits.ttft && record.first_token && *record.first_token - record.arrival.at > *limits.ttft) return false;
-  return !limits.itl || std::all_of(record.token_gaps.begin(), record.token_gaps.end(),
-                                    [&](base::Micros gap) { return gap <= *limits.itl; });
+  if (limits.ttft_max && record.first_token && *record.first_token - record.arrival.at > *limits.ttft_max) return false;
+  return !limits.itl_max || std::all_of(record.token_gaps.begin(), record.token_gaps.end(),
+                                    [&](base::Micros gap) { return gap <= *limits.itl_max; });
 }
 
 void append_goodput(std::string& text, const SimReport& report) {
   for (const ClassReport& of_class : report.classes) {
-    if (of_class.requests == 0 || (!of_class.limits.ttft && !of_class.limits.itl)) continue;
+    if (of_class.requests == 0 || (!of_class.limits.ttft_max && !of_class.limits.itl_max)) continue;
     append(text, "goodput      %s: %.1f %% of the requests within their limits, %.3f a second\n",
            std::string(contract::name(of_class.service_class)).c_str(),
            100 * static_cast<double>(of_class.within) / static_cast<double>(of_class.requests),
@@ -93,7 +93,7 @@ Percentiles percentiles(std::vector<base::Micros> samples) {
 }
 
 SimReport make_report(const std::vector<RequestRecord>& records, uint64_t steps, uint64_t preemptions,
-                      const std::array<ReportLimits, 3>& limits) {
+                      const contract::ServicePolicy& policy) {
   SimReport report;
   std::array<std::vector<base::Micros>, 3> ttft, itl, queue;
   base::Micros last_end;
@@ -111,11 +111,11 @@ SimReport make_report(const std::vector<RequestRecord>& records, uint64_t steps,
     itl[index].insert(itl[index].end(), record.token_gaps.begin(), record.token_gaps.end());
     report.output_tokens += record.output_tokens;
     if (record.finished) last_end = std::max(last_end, *record.finished);
-    of_class.within += is_within(record, limits[index]) ? 1 : 0;
+    of_class.within += is_within(record, policy.classes[index]) ? 1 : 0;
   }
   for (size_t i = 0; i < report.classes.size(); ++i) {
     report.classes[i].service_class = static_cast<contract::ServiceClass>(i);
-    report.classes[i].limits = limits[i];
+    report.classes[i].limits = policy.classes[i];
     report.classes[i].ttft = percentiles(std::move(ttft[i]));
     report.classes[i].itl = percentiles(std::move(itl[i]));
     report.classes[i].queue = percentiles(std::move(queue[i]));

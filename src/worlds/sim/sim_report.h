@@ -3,12 +3,12 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/units.h"
 #include "contract/request.h"
+#include "contract/service_policy.h"
 #include "worlds/sim/request_record.h"
 
 namespace takt::worlds {
@@ -20,11 +20,6 @@ struct Percentiles {
 };
 Percentiles percentiles(std::vector<base::Micros> samples);
 
-// What a class is promised; nothing: no limit.
-struct ReportLimits {
-  std::optional<base::Micros> ttft, itl;
-};
-
 struct ClassReport {
   contract::ServiceClass service_class = contract::ServiceClass::interactive;
   uint64_t requests = 0;
@@ -33,7 +28,7 @@ struct ClassReport {
   Percentiles ttft;   // arrival to first output token
   Percentiles itl;    // between successive output tokens: one sample a token
   Percentiles queue;  // arrival to the first prefill chunk
-  ReportLimits limits;
+  contract::ClassLimits limits;
   uint64_t within = 0;  // answered to the end, the first token and every gap inside the limits
 };
 
@@ -48,7 +43,7 @@ struct SimReport {
 
 // Of a simulated or a recorded run.
 SimReport make_report(const std::vector<RequestRecord>& records, uint64_t steps, uint64_t preemptions,
-                      const std::array<ReportLimits, 3>& limits = {});
+                      const contract::ServicePolicy& policy = {});
 
 // A table for people; classes without requests are left out.
 std::string to_table(const SimReport& report);
