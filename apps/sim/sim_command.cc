@@ -110,8 +110,7 @@ class Simulation {
       return show(*recorded, nullptr);
     }
     simulate();
-    const worlds::SimReport report =
-        worlds::make_report(timeline_.records, steps_, preemptions_, policy_);
+    const worlds::SimReport report = worlds::make_report(timeline_.records, steps_, preemptions_, policy_);
     show(report, recorded ? &*recorded : nullptr);
     if (options_.is_json) return;
     std::printf("wall time    %.3f s, %.0f requests/s, %.2f us a step (scheduler and simulation)\n", wall_s_,

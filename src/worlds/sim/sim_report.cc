@@ -37,7 +37,7 @@ bool is_within(const RequestRecord& record, const contract::ClassLimits& limits)
   if (record.finish != FinishReason::stop && record.finish != FinishReason::length) return false;
   if (limits.ttft_max && record.first_token && *record.first_token - record.arrival.at > *limits.ttft_max) return false;
   return !limits.itl_max || std::all_of(record.token_gaps.begin(), record.token_gaps.end(),
-                                    [&](base::Micros gap) { return gap <= *limits.itl_max; });
+                                        [&](base::Micros gap) { return gap <= *limits.itl_max; });
 }
 
 void append_goodput(std::string& text, const SimReport& report) {
@@ -54,9 +54,8 @@ void append_goodput(std::string& text, const SimReport& report) {
 std::string fields_json(const SimReport& report) {
   std::string text;
   append(text, R"("duration_us":%lld,"steps":%llu,"preemptions":%llu,"prompt_tokens":%llu,)",
-         static_cast<long long>(report.duration.count()),
-         static_cast<unsigned long long>(report.steps), static_cast<unsigned long long>(report.preemptions),
-         static_cast<unsigned long long>(report.prompt_tokens));
+         static_cast<long long>(report.duration.count()), static_cast<unsigned long long>(report.steps),
+         static_cast<unsigned long long>(report.preemptions), static_cast<unsigned long long>(report.prompt_tokens));
   append(text, R"("output_tokens":%llu,"prefill_tokens_per_s":%.3f,"decode_tokens_per_s":%.3f,"classes":{)",
          static_cast<unsigned long long>(report.output_tokens), per_second(report.prompt_tokens, report.duration),
          per_second(report.output_tokens, report.duration));
