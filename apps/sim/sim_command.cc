@@ -127,7 +127,10 @@ class Simulation {
       trace_ = read_trace(options_.trace);
       if (trace_.recorded) capacity_ = trace_.recorded->capacity;
     }
-    policy_ = trace_.recorded ? trace_.recorded->policy : options_.policy;
+    // The flags, where any is given; else what the recording was made under.
+    const auto policy = read_policy(options_.policy);
+    if (!policy) fail(policy.error());
+    policy_ = trace_.recorded && *policy == contract::ServicePolicy() ? trace_.recorded->policy : *policy;
     capacity_ = with_flags(capacity_, options_.capacity);
     if (options_.trace.empty()) {
       spec.request_count = options_.request_count.value_or(spec.request_count);

@@ -56,6 +56,12 @@ void add_capacity_options(CLI::App& app, CapacityFlags& flags) {
   add("--step-tokens", flags.step_tokens_max, standard.step_tokens_max, "tokens in a step at most");
   add("--chunk", flags.chunk_tokens_beside_decode, standard.chunk_tokens_beside_decode,
       "prompt tokens in a step beside decode rows; 0: as many as keep the limits of those rows");
+  app.add_option_function<std::string>(
+         "--prefix-cache", [&](const std::string& value) { flags.has_prefix_cache = value == "on"; },
+         "requests that begin alike share KV pages: on or off")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->envname("TAKT_PREFIX_CACHE")
+      ->default_str("on, or a recording's");
 }
 
 void add_cost_options(CLI::App& app, SimOptions& options) {
@@ -112,6 +118,7 @@ Without --cost the machine and the model are those of the roofline defaults (Qwe
 void add_sim_options(CLI::App& app, SimOptions& options) {
   add_traffic_options(app, options);
   add_capacity_options(app, options.capacity);
+  add_policy_options(app, options.policy);
   add_cost_options(app, options);
   add_output_options(app, options);
   app.footer(kExamples);
@@ -122,6 +129,7 @@ contract::Capacity default_sim_capacity() {
   capacity.page_count = 2048;
   capacity.context_tokens = 8192;
   capacity.rows_max = 32;
+  capacity.has_prefix_cache = true;
   return capacity;
 }
 
@@ -133,6 +141,7 @@ contract::Capacity with_flags(contract::Capacity capacity, const CapacityFlags& 
   capacity.context_tokens = flags.context_tokens.value_or(capacity.context_tokens);
   capacity.step_tokens_max = flags.step_tokens_max.value_or(capacity.step_tokens_max);
   capacity.chunk_tokens_beside_decode = flags.chunk_tokens_beside_decode.value_or(capacity.chunk_tokens_beside_decode);
+  capacity.has_prefix_cache = flags.has_prefix_cache.value_or(capacity.has_prefix_cache);
   return capacity;
 }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "contract/model_shape.h"
-#include "contract/service_policy.h"
 #include "cost/roofline/machine_rates.h"
+#include "policy_options.h"
 #include "worlds/sim/traffic.h"
 
 namespace takt::apps {
@@ -20,6 +20,7 @@ struct CapacityFlags {
   std::optional<uint32_t> rows_max, waiting_requests_max, page_count, context_tokens, step_tokens_max,
       chunk_tokens_beside_decode;
   std::optional<int64_t> waiting_tokens_max;
+  std::optional<bool> has_prefix_cache;
 };
 
 struct SimOptions {
@@ -28,7 +29,7 @@ struct SimOptions {
   std::optional<uint32_t> request_count;
   double time_scale = 1;
   CapacityFlags capacity;
-  contract::ServicePolicy policy;
+  PolicyOptions policy;
   cost::MachineRates rates;
   std::string cost;              // file of coefficients: read, or with `fit` written
   std::vector<std::string> fit;  // recordings
