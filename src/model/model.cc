@@ -89,10 +89,10 @@ base::Result<std::shared_ptr<const Model>> load_model(std::shared_ptr<const gguf
   if (!weights) return weights.error();
   auto model = std::make_shared<Model>();
   model->shape = model_shape(*file, *spec, kernel_set, formats);
+  model->layer_kv = layer_kv_formats(*file, *spec, formats);
   model->file = std::move(file);
   model->kernel_set = &kernel_set;
   model->kv = formats;
-  model->layer_kv = layer_kv_formats(*file, *spec, formats);
   model->spec = std::move(spec).value();
   model->weights = std::move(weights).value();
   return std::shared_ptr<const Model>(std::move(model));
