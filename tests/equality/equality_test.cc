@@ -150,6 +150,31 @@ INSTANTIATE_TEST_SUITE_P(ArchitecturesAndFormats, KvFormats,
                            return name;
                          });
 
+// As the commands load a model: every format that the set can keep, smaller with fewer bits, part of the numerics version.
+TEST(KvFormatsOfAModel, AreLoadedOrRefused) {
+  using base::KvFormat;
+  const TinyModelFile file("qwen2.5-0.5b", "Q8_0");
+  base::ThreadPool pool(1);
+  int64_t bytes = INT64_MAX;
+  for (base::KvFormats kv : {base::KvFormats{}, base::KvFormats{KvFormat::q8_0, KvFormat::q8_0},
+                             base::KvFormats{KvFormat::q8_0, KvFormat::q4}}) {
+    auto opened = gguf::File::open(file.path());
+    ASSERT_TRUE(opened.ok());
+    auto model = model::load_model(std::move(opened).value(), *kernels::select_kernel_set(""), pool, {}, kv);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    EXPECT_EQ((*model)->layer_kv.size(), (*model)->spec.layer_count);
+    EXPECT_LT((*model)->shape.kv_bytes_per_token.count(), bytes);
+    bytes = (*model)->shape.kv_bytes_per_token.count();
+    EXPECT_NE((*model)->shape.numerics_version.find("kv-" + base::kv_formats_name(kv)), std::string::npos);
+  }
+  auto opened = gguf::File::open(file.path());
+  ASSERT_TRUE(opened.ok());
+  auto refused = model::load_model(std::move(opened).value(), *kernels::select_kernel_set("portable"), pool, {},
+                                   base::KvFormats{KvFormat::q4, KvFormat::q4});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, base::ErrorCode::invalid_argument);
+}
+
 class RealModels : public testing::TestWithParam<const char*> {};
 
 TEST_P(RealModels, SameBitsWhateverTheSchedule) {
