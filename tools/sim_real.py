@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TAKT = ROOT / "build/release/takt"
 FIT_SEED = 1
 TEST_SEEDS = (2, 3)
-SECONDS = 25  # so long requests are sent
+SECONDS = 25  # so long requests are sent; --seconds
 
 
 class Client:
@@ -213,7 +213,9 @@ def main():
     parser.add_argument("--runs", type=Path, default=ROOT / "build/sim-real", help="folder of the recordings")
     parser.add_argument("--only", nargs="*", help="make these runs and report nothing, for example chats:1")
     parser.add_argument("--serve", default="", help="more options for takt serve, in one word")
+    parser.add_argument("--seconds", type=int, default=SECONDS, help="so long requests are sent in each run")
     arguments = parser.parse_args()
+    globals()["SECONDS"] = arguments.seconds
     arguments.runs.mkdir(parents=True, exist_ok=True)
     runs = [(name, seed) for seed in (FIT_SEED, *TEST_SEEDS) for name in SCENARIOS]
     if arguments.only:

@@ -179,9 +179,9 @@ class Simulation {
       write_file(options_.svg, worlds::to_svg(timeline_, parse_window(options_.window, timeline_)));
     }
     if (!options_.perfetto.empty()) write_file(options_.perfetto, worlds::to_perfetto(timeline_));
-    std::fputs(
-        options_.is_json ? worlds::to_json(report, options_.traffic.seed).c_str() : worlds::to_table(report).c_str(),
-        stdout);
+    std::fputs(options_.is_json ? worlds::to_json(report, options_.traffic.seed, recorded).c_str()
+                                : worlds::to_table(report).c_str(),
+               stdout);
   }
 
   const SimOptions& options_;

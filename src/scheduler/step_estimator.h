@@ -68,9 +68,18 @@ class StepEstimator {
   void note_error(const StepShape& shape, double us);
   void fit() const;
 
+  // Of the normal equations: over the buckets, weight x feature x feature (the lower triangle) and weight x feature x us.
+  struct Sums {
+    std::array<Features, kFeatureCount> normal{};
+    Features right{};
+  };
+  void add_to_sums(const Bucket& bucket, double sign);
+
   std::map<uint32_t, Bucket> buckets_;
+  Sums sums_;
+  uint64_t learned_ = 0;
   mutable Features factors_{};     // microseconds per unit of each feature; never negative
-  mutable bool is_fitted_ = true;  // factors_ belong to buckets_
+  mutable bool is_fitted_ = true;  // factors_ belong to sums_
   std::array<double, 2> drift_{1.0,
                                1.0};  // of what steps take now over what the factors say: [decode only, with prefill]
   double margin_ = 1.15;

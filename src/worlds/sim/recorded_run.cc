@@ -44,6 +44,7 @@ class RunReader {
       case Call::Kind::next: return take_next(call);
       case Call::Kind::cancel: take_cancel(call); return true;
       case Call::Kind::absorb: return take_absorb(call);
+      case Call::Kind::cache:
       case Call::Kind::bounds:
       case Call::Kind::times: return try_answer();
     }
