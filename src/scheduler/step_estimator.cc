@@ -127,6 +127,7 @@ void StepEstimator::fit() const {
     }
     for (int i = 0; i < kFeatureCount; ++i) {
       for (int row = i + 1; row < kFeatureCount; ++row) {
+        if (a[row][i] == 0) continue;  // unseen or excluded
         const double factor = a[row][i] / a[i][i];
         for (int j = i; j <= kFeatureCount; ++j) a[row][j] -= factor * a[i][j];
       }

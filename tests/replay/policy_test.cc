@@ -282,7 +282,7 @@ TEST(Policy, RefusesAtOnceWhoCannotBeInTime) {
   EXPECT_GE(accepted, 4);
   EXPECT_GE(refused, 10);
   machine.run();
-  const auto& attainment = machine.scheduler().bounds().attainment[0];
+  const contract::ClassAttainment attainment = machine.scheduler().bounds().attainment[0];
   EXPECT_LE(attainment.first_tokens_late, 2u);
 }
 
