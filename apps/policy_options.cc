@@ -31,7 +31,8 @@ std::optional<base::Micros> read_duration(std::string_view text) {
   return base::Micros(static_cast<int64_t>(us));
 }
 
-constexpr const char* kSloForm = "CLASS:ttft=TIME,itl=TIME is expected, with interactive, batch or background, and times like 80ms or 2s";
+constexpr const char* kSloForm =
+    "CLASS:ttft=TIME,itl=TIME is expected, with interactive, batch or background, and times like 80ms or 2s";
 
 base::Status read_slo(const std::string& text, contract::ServicePolicy& policy) {
   const size_t colon = text.find(':');
@@ -44,7 +45,8 @@ base::Status read_slo(const std::string& text, contract::ServicePolicy& policy) 
     const size_t equals = limit.find('=');
     if (equals == std::string_view::npos) return invalid("--slo", text, kSloForm);
     const auto time = read_duration(limit.substr(equals + 1));
-    if (!time) return invalid("--slo", text, "'" + std::string(limit) + "' has no time from 1us to 3600s, like 80ms or 2s");
+    if (!time)
+      return invalid("--slo", text, "'" + std::string(limit) + "' has no time from 1us to 3600s, like 80ms or 2s");
     contract::ClassLimits& limits = policy.of(*service_class);
     const std::string_view what = limit.substr(0, equals);
     if (what == "ttft") {
@@ -73,16 +75,18 @@ base::Status read_reservation(const std::string& text, contract::ServicePolicy& 
 }  // namespace
 
 void add_policy_options(CLI::App& app, PolicyOptions& options) {
-  add_option(app, "--slo", options.slo,
-             "limits of a service class, like interactive:ttft=2s,itl=80ms (time to first token, gap between tokens); may be "
-             "given for each of interactive, batch and background");
+  add_option(
+      app, "--slo", options.slo,
+      "limits of a service class, like interactive:ttft=2s,itl=80ms (time to first token, gap between tokens); may be "
+      "given for each of interactive, batch and background");
   add_option(app, "--reserve-decode", options.reserve_decode,
              "rows that other classes leave free for one, like interactive=4");
   add_option(app, "--step-time-max", options.step_time_max,
              "longest step while no gap is limited: so long a new request may go unseen");
-  add_option(app, "--late", options.late,
-             "a request that is predicted to miss its class's TTFT limit: accept it (and say so in the answer), or refuse it "
-             "at once (429, with Retry-After)")
+  add_option(
+      app, "--late", options.late,
+      "a request that is predicted to miss its class's TTFT limit: accept it (and say so in the answer), or refuse it "
+      "at once (429, with Retry-After)")
       ->check(CLI::IsMember({"accept", "refuse"}));
 }
 
@@ -93,7 +97,8 @@ base::Result<contract::ServicePolicy> read_policy(const PolicyOptions& options) 
   for (const std::string& text : options.reserve_decode)
     if (base::Status status = read_reservation(text, policy); !status) return status.error();
   const auto step_us_max = read_duration(options.step_time_max);
-  if (!step_us_max) return invalid("--step-time-max", options.step_time_max, "a time from 1us to 3600s is expected, like 250ms");
+  if (!step_us_max)
+    return invalid("--step-time-max", options.step_time_max, "a time from 1us to 3600s is expected, like 250ms");
   policy.step_us_max = *step_us_max;
   if (options.late == "refuse") policy.late_admission = contract::LateAdmission::refuse;
   return policy;

@@ -56,14 +56,17 @@ int wait_and_report(const sigset_t& signals, Session& session) {
     if (signal > 0) return signal;
     const contract::Bounds bounds = session.world().bounds();
     if (has_changed(said.gap_max, bounds.gap_max) || has_changed(said.prompt_wait_max, bounds.prompt_wait_max)) {
-      say(base::LogLevel::info, "bounds: longest gap %.0f ms with %u decoding, longest wait of a prompt %.0f ms with %lld tokens queued",
+      say(base::LogLevel::info,
+          "bounds: longest gap %.0f ms with %u decoding, longest wait of a prompt %.0f ms with %lld tokens queued",
           static_cast<double>(bounds.gap_max.count()) / 1e3, bounds.decoding_requests,
-          static_cast<double>(bounds.prompt_wait_max.count()) / 1e3, static_cast<long long>(bounds.waiting_tokens.count()));
+          static_cast<double>(bounds.prompt_wait_max.count()) / 1e3,
+          static_cast<long long>(bounds.waiting_tokens.count()));
     }
     if (bounds.bound_violations > said.bound_violations && bounds.last_violation) {
       const contract::BoundViolation& last = *bounds.last_violation;
       say(base::LogLevel::warning,
-          "bound broken %llu times; last in step %llu: %.0f ms, promised %.0f, expected %.0f, with %u prompt tokens and %u decode rows",
+          "bound broken %llu times; last in step %llu: %.0f ms, promised %.0f, expected %.0f, with %u prompt tokens "
+          "and %u decode rows",
           static_cast<unsigned long long>(bounds.bound_violations - said.bound_violations),
           static_cast<unsigned long long>(last.step), static_cast<double>(last.actual.count()) / 1e3,
           static_cast<double>(last.bound.count()) / 1e3, static_cast<double>(last.predicted.count()) / 1e3,

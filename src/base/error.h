@@ -21,11 +21,11 @@ enum class ErrorCode {
   exceed_context_size,  // a prompt is longer than the context; the message has both numbers
   template_error,       // a chat template raised an exception or broke a bound; the message is the template's own
   queue_full,           // admission refused: a bounded queue is full; try again later
-  limit_unreachable,    // admission refused: the promise to the request's class is not expected to be kept; try again later
-  unauthorized,         // no API key, or none that is known
-  cancelled,            // the client went away or asked to stop
-  shutting_down,        // the server drains and takes no new work
-  internal,             // a broken invariant inside Takt
+  limit_unreachable,  // admission refused: the promise to the request's class is not expected to be kept; try again later
+  unauthorized,       // no API key, or none that is known
+  cancelled,          // the client went away or asked to stop
+  shutting_down,      // the server drains and takes no new work
+  internal,           // a broken invariant inside Takt
 };
 
 // The snake_case name of a code, for logs and JSON ("invalid_file").

@@ -18,7 +18,7 @@ struct Admission {
   bool is_accepted = false;
   base::ErrorCode refusal =
       base::ErrorCode::queue_full;  // when refused: exceed_context_size, queue_full, limit_unreachable,
-                                        // invalid_argument
+                                    // invalid_argument
   std::string reason;               // when refused: one sentence with the numbers
   base::Tokens output_tokens_max;   // when accepted: the limit that holds (the engine must be told this one)
   base::Micros due;                 // when accepted: its place in the order of requests, the earlier the better

@@ -27,7 +27,8 @@ void StepBudget::limit_to_efficient() {
   };
   const uint32_t rows = shape_.decode_rows;
   uint32_t largest = kTileTokens;
-  while (largest * 2 <= tokens_left_ && time_of(largest * 2) <= static_cast<double>(step_us_max_->count())) largest *= 2;
+  while (largest * 2 <= tokens_left_ && time_of(largest * 2) <= static_cast<double>(step_us_max_->count()))
+    largest *= 2;
   const double rate_enough = kEfficiencyEnough * (largest + rows) / time_of(largest);
   uint32_t enough = largest;
   while (enough > kTileTokens && (enough - kTileTokens + rows) / time_of(enough - kTileTokens) >= rate_enough) {
@@ -78,7 +79,7 @@ uint32_t StepBudget::prefill_tokens_fitting(uint32_t begin, uint32_t length) con
     const uint32_t middle = (low + high) / 2;
     (fits(middle) ? low : high) = middle;
   }
-  return low - low % (low < 2 * kTileTokens ? kChunkTokensMin : kTileTokens);
+  return low < 2 * kTileTokens ? low : low - low % kTileTokens;
 }
 
 uint32_t StepBudget::prefill_tokens_min(uint32_t begin, uint32_t length) const {

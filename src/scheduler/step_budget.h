@@ -34,7 +34,7 @@ class StepBudget {
   bool fits_decode(uint32_t position) const;
   void add_decode(uint32_t position);
   // The most tokens of a chunk that begins at `begin` of a sequence that is `length` tokens long: 0, or the rest of the
-  // sequence, or a multiple of kTileTokens (of kChunkTokensMin below two tiles), or what the step has room for.
+  // sequence, or a multiple of kTileTokens (any number below two tiles), or what the step has room for.
   uint32_t prefill_tokens_fitting(uint32_t begin, uint32_t length) const;
   // The tokens that are planned whatever they take: kChunkTokensMin, as far as the step has room.
   uint32_t prefill_tokens_min(uint32_t begin, uint32_t length) const;

@@ -46,7 +46,7 @@ class StepEstimator {
   bool is_ready() const { return !buckets_.empty(); }
   // The expected time; zero while nothing was learned.
   base::Micros predict(const StepShape& shape) const;
-  // A time that all but about one of 200 steps keep: the expected one times the margin, and the time between steps.
+  // A time that all but about one of 150 steps keep: the expected one times the margin, and the time between steps.
   base::Micros predict_high(const StepShape& shape) const;
   // The most rows of a step seen so far: predictions far beyond are guesses.
   uint32_t rows_seen_max() const { return rows_seen_max_; }

@@ -79,7 +79,7 @@ TEST(StepEstimator, TheMarginGrowsWithMissesAndShrinksWithout) {
     teach(estimator, step, 3);
     estimator.learn(step, Micros(3 * machine_us(step)));
   }
-  EXPECT_GT(estimator.margin(), before + 0.1);
+  EXPECT_GT(estimator.margin(), before + 0.05);
   EXPECT_GT(estimator.predict_high(step), estimator.predict(step));
   teach(estimator, step, 20'000);
   EXPECT_LT(estimator.margin(), before);

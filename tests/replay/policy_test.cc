@@ -65,7 +65,8 @@ class Machine {
     now_ += us;
     for (const auto& chunk : plan.prefill_chunks)
       result.rows.push_back(row(chunk.request, contract::Phase::prefill, chunk.is_last));
-    for (const auto& decode : plan.decode_rows) result.rows.push_back(row(decode.request, contract::Phase::decode, true));
+    for (const auto& decode : plan.decode_rows)
+      result.rows.push_back(row(decode.request, contract::Phase::decode, true));
     scheduler_->absorb(result, Micros(now_));
     last_plan = std::move(plan);
     return true;

@@ -37,7 +37,9 @@ bool StartGate::has_row_for(contract::ServiceClass service_class) const {
 
 bool StartGate::keeps_limit(const Sequence& sequence) const {
   const auto& limit = policy_.of(sequence.service_class).itl_max;
-  if (!limit || now_ - sequence.submitted > kGateUsMax || !estimator_.is_ready() || capacity_.chunk_tokens_beside_decode > 0) return true;
+  if (!limit || now_ - sequence.submitted > kGateUsMax || !estimator_.is_ready() ||
+      capacity_.chunk_tokens_beside_decode > 0)
+    return true;
   StepShape shape;
   for (size_t i = 0; i <= static_cast<size_t>(sequence.service_class); ++i) {
     shape.decode_rows += row_counts_[i];

@@ -1,5 +1,5 @@
-#include "server/openai/bounds_reply.h"
 #include "server/openai/api.h"
+#include "server/openai/bounds_reply.h"
 
 #include <exception>
 #include <new>
@@ -188,9 +188,9 @@ bool Api::is_admitted(Exchange& exchange, std::string_view path) const {
   if (caller) request.caller = *caller;
   if (caller || path == "/" || path == "/health" || request.method == "OPTIONS") return true;
   const bool has_key = !request.header("Authorization").empty();
-  exchange.reply(error_reply(to_api_error(
-      {base::ErrorCode::unauthorized, has_key ? "the API key in 'Authorization: Bearer KEY' is not known"
-                                              : "an API key is needed: 'Authorization: Bearer KEY'"})));
+  exchange.reply(error_reply(
+      to_api_error({base::ErrorCode::unauthorized, has_key ? "the API key in 'Authorization: Bearer KEY' is not known"
+                                                           : "an API key is needed: 'Authorization: Bearer KEY'"})));
   return false;
 }
 

@@ -8,12 +8,11 @@ namespace {
 double ms(base::Micros time) { return static_cast<double>(time.count()) / 1e3; }
 
 void write_violation(JsonWriter& json, const contract::BoundViolation& violation) {
-  const std::string words = "step " + std::to_string(violation.step) + " with " +
-                            std::to_string(violation.prefill_tokens) + " prompt tokens and " +
-                            std::to_string(violation.decode_rows) + " decode rows took " +
-                            std::to_string(violation.actual.count() / 1000) + " ms: " +
-                            std::to_string(violation.predicted.count() / 1000) + " ms were expected, " +
-                            std::to_string(violation.bound.count() / 1000) + " ms promised";
+  const std::string words =
+      "step " + std::to_string(violation.step) + " with " + std::to_string(violation.prefill_tokens) +
+      " prompt tokens and " + std::to_string(violation.decode_rows) + " decode rows took " +
+      std::to_string(violation.actual.count() / 1000) + " ms: " + std::to_string(violation.predicted.count() / 1000) +
+      " ms were expected, " + std::to_string(violation.bound.count() / 1000) + " ms promised";
   json.begin_object().key("words").string(words);
   json.key("step").unsigned_integer(violation.step);
   json.key("at_ms").number(ms(violation.at));

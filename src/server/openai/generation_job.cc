@@ -209,8 +209,8 @@ void GenerationJob::on_timeout() {
   error.type = "timeout_error";
   error.code = "timeout";
   error.param = "timeout";
-  error.message = "the request was not finished within the " +
-                  std::to_string(prepared_.request.timeout->count()) + " ms that it gave itself";
+  error.message = "the request was not finished within the " + std::to_string(prepared_.request.timeout->count()) +
+                  " ms that it gave itself";
   fail(error);
 }
 

@@ -164,7 +164,8 @@ void write_timings(JsonWriter& json, const contract::RequestTimes& times) {
   write_phase("prompt", prompt_count, prompt_count, first_token - scheduled);
   write_phase("predicted", times.output_tokens.count(), times.output_tokens.count() - 1, finished - first_token);
   // (llama-server's "predicted" is what was produced. These two were foretold.)
-  if (times.predicted_ttft) json.key("predicted_ttft_ms").number(static_cast<double>(times.predicted_ttft->count()) / 1e3);
+  if (times.predicted_ttft)
+    json.key("predicted_ttft_ms").number(static_cast<double>(times.predicted_ttft->count()) / 1e3);
   if (times.predicted_finish)
     json.key("predicted_finish_ms").number(static_cast<double>(times.predicted_finish->count()) / 1e3);
   json.end_object();

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <boost/json/fwd.hpp>
+#include <chrono>
 #include <cstdint>
 #include <memory>
-#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,8 +48,8 @@ struct GenerationRequest {
   bool ignore_eos = false;
   bool echo = false;  // completions: the reply begins with the prompt
   bool stream = false;
-  bool include_usage = false;  // in a stream
-  bool cache_prompt = true;    // false: evaluate the whole prompt, whatever is cached
+  bool include_usage = false;                           // in a stream
+  bool cache_prompt = true;                             // false: evaluate the whole prompt, whatever is cached
   std::optional<contract::ServiceClass> service_class;  // nothing: the API key's
   std::optional<std::chrono::milliseconds> timeout;     // from when the request was read; then it is cancelled
 };
