@@ -6,17 +6,13 @@
 #include <optional>
 #include <string_view>
 
+#include "contract/service_class.h"
+
 namespace takt::apps {
 namespace {
 
 base::Error invalid(const std::string& option, const std::string& text, const std::string& expected) {
   return {base::ErrorCode::invalid_argument, option + " '" + text + "': " + expected};
-}
-
-std::optional<contract::ServiceClass> read_class(std::string_view text) {
-  for (contract::ServiceClass service_class : contract::kServiceClasses)
-    if (contract::name(service_class) == text) return service_class;
-  return std::nullopt;
 }
 
 // "80ms", "2s", "1.5s", "250us".
@@ -36,7 +32,7 @@ constexpr const char* kSloForm =
 
 base::Status read_slo(const std::string& text, contract::ServicePolicy& policy) {
   const size_t colon = text.find(':');
-  const auto service_class = read_class(std::string_view(text).substr(0, colon));
+  const auto service_class = contract::try_service_class(std::string_view(text).substr(0, colon));
   if (colon == std::string::npos || !service_class) return invalid("--slo", text, kSloForm);
   std::string_view rest = std::string_view(text).substr(colon + 1);
   while (!rest.empty()) {
@@ -62,7 +58,7 @@ base::Status read_slo(const std::string& text, contract::ServicePolicy& policy) 
 
 base::Status read_reservation(const std::string& text, contract::ServicePolicy& policy) {
   const size_t equals = text.find('=');
-  const auto service_class = read_class(std::string_view(text).substr(0, equals));
+  const auto service_class = contract::try_service_class(std::string_view(text).substr(0, equals));
   uint32_t rows = 0;
   const char* end = text.data() + text.size();
   if (equals == std::string::npos || !service_class ||

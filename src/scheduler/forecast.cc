@@ -87,15 +87,16 @@ base::Micros Forecast::ttft(const Sequence& sequence) const {
   for (const Sequence* resident : residents_.all())
     if (resident->stage == Stage::prefilling) count(resident);
   uint32_t requests_before = residents_.count();
-  for (size_t i = 0; i < contract::kServiceClassCount; ++i) {
-    for (const Sequence* waiting : queue_.of(static_cast<contract::ServiceClass>(i))) {
+  for (const contract::ServiceClass service_class : contract::kServiceClasses) {
+    for (const Sequence* waiting : queue_.of(service_class)) {
       if (sequence.rank < waiting->rank) break;
       count(waiting);
       ++requests_before;
     }
   }
   const uint32_t own_tokens = sequence.prompt_tokens - sequence.tokens_cached_at_submit;
-  const Step own = step(budget_beside_decode(), own_tokens);
+  const StepBudget budget = budget_beside_decode();
+  const Step own = step(budget, own_tokens);
   base::Micros time = time_of(own, tokens_before + own_tokens);
   // On average it comes in the middle of a step.
   time += base::Micros(own.expected.count() / 2);
@@ -103,7 +104,7 @@ base::Micros Forecast::ttft(const Sequence& sequence) const {
   if (requests_before >= capacity_.rows_max) {
     const int64_t share = outputs_outstanding_ / std::max<int64_t>(requests_before, 1);
     const int64_t rounds = 1 + (requests_before - capacity_.rows_max) / capacity_.rows_max;
-    time += times(estimator_.predict(budget_beside_decode().shape()), share * rounds);
+    time += times(estimator_.predict(budget.shape()), share * rounds);
   }
   return time;
 }
@@ -118,8 +119,8 @@ base::Micros Forecast::decode(const Sequence& sequence) const {
 
 base::Micros Forecast::gap_max() const {
   if (!is_ready() || decoding_.empty()) return {};
-  if (prompt_tokens_ == 0) return estimator_.predict_high(budget_beside_decode().shape());
   const StepBudget budget = budget_beside_decode();
+  if (prompt_tokens_ == 0) return estimator_.predict_high(budget.shape());
   if (capacity_.chunk_tokens_beside_decode > 0) return step(budget, static_cast<uint32_t>(prompt_tokens_)).high;
   // The step keeps its limit, unless the smallest chunk beside all rows is beyond it already.
   StepShape least = budget.shape();

@@ -58,7 +58,7 @@ contract::Admission Scheduler::submit(const contract::Request& request, base::Mi
   sequence.is_in_backlog = true;
   admission.due = sequence.rank.due;
   if (forecast.is_ready()) {
-    sequence.predicted_ttft = admission.predicted_ttft = forecast.ttft(sequence);
+    admission.predicted_ttft = forecast.ttft(sequence);
     admission.predicted_finish = *admission.predicted_ttft + forecast.decode(sequence);
     refuse_if_late(policy_, sequence.service_class, admission);
   }

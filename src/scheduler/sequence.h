@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "base/units.h"
@@ -41,7 +40,6 @@ struct Sequence {
   uint64_t tenant = 0;
   bool reads_prefix_cache = true;
   base::Micros submitted;
-  std::optional<base::Micros> predicted_ttft;
   uint32_t tokens_cached_at_submit = 0;  // for predictions: what it will find cached if it starts soon
   base::Micros prefill_us;               // predicted when it came, of its prompt alone, without what was cached
   bool is_in_backlog = false;            // Ranking counts it as waiting

@@ -5,7 +5,7 @@
 
 namespace takt::scheduler {
 
-bool PrefillTurns::is_owed_a_tile(const Sequence& sequence, const contract::StepPlan& plan) const {
+bool PrefillTurns::is_owed_a_chunk(const Sequence& sequence, const contract::StepPlan& plan) const {
   if (!plan.prefill_chunks.empty()) return false;
   return sequence.service_class == first_class_ || sequence.rank.due <= now_ || plan.decode_rows.empty();
 }
@@ -13,7 +13,7 @@ bool PrefillTurns::is_owed_a_tile(const Sequence& sequence, const contract::Step
 uint32_t PrefillTurns::tokens_for(const Sequence& sequence, uint32_t begin, const StepBudget& budget,
                                   const contract::StepPlan& plan) const {
   const uint32_t tokens = budget.prefill_tokens_fitting(begin, sequence.length());
-  if (tokens > 0 || !is_owed_a_tile(sequence, plan)) return tokens;
+  if (tokens > 0 || !is_owed_a_chunk(sequence, plan)) return tokens;
   return budget.prefill_tokens_min(begin, sequence.length());
 }
 

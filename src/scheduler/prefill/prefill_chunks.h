@@ -25,7 +25,7 @@ class PrefillTurns {
   void plan(StepBudget& budget, contract::StepPlan& plan);
 
  private:
-  bool is_owed_a_tile(const Sequence& sequence, const contract::StepPlan& plan) const;
+  bool is_owed_a_chunk(const Sequence& sequence, const contract::StepPlan& plan) const;
   uint32_t tokens_for(const Sequence& sequence, uint32_t begin, const StepBudget& budget,
                       const contract::StepPlan& plan) const;
   bool try_start(Sequence& newcomer, contract::StepPlan& plan);

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "contract/service_policy.h"
+#include "contract/service_class.h"
 
 namespace takt::server {
 namespace {
@@ -38,13 +38,9 @@ base::Result<ApiKeys> ApiKeys::read(std::istream& in) {
     for (const Key& other : keys.keys_)
       if (other.secret == key.secret) return invalid("the key stands here twice");
     if (words >> class_name) {
-      bool is_known = false;
-      for (contract::ServiceClass service_class : contract::kServiceClasses) {
-        if (contract::name(service_class) != class_name) continue;
-        key.default_class = service_class;
-        is_known = true;
-      }
-      if (!is_known) return invalid("behind the key interactive, batch, background or nothing is expected");
+      const auto service_class = contract::try_service_class(class_name);
+      if (!service_class) return invalid("behind the key interactive, batch, background or nothing is expected");
+      key.default_class = *service_class;
     }
     if (words >> rest) return invalid("more than a key and a class");
     keys.keys_.push_back(std::move(key));

@@ -5,6 +5,7 @@
 #include <boost/json/string.hpp>
 #include <limits>
 
+#include "contract/service_class.h"
 #include "server/openai/chat_fields.h"
 #include "server/openai/fields.h"
 #include "server/openai/sampling_fields.h"
@@ -132,11 +133,10 @@ void read_service_class(FieldReader& reader, GenerationRequest& out) {
   if (tier == "priority") out.service_class = ServiceClass::interactive;
   const auto wanted = reader.string("service_class");
   if (!wanted) return;
-  for (const ServiceClass service_class : {ServiceClass::interactive, ServiceClass::batch, ServiceClass::background}) {
-    if (*wanted == contract::name(service_class)) {
-      out.service_class = service_class;
-      return;
-    }
+  const auto service_class = contract::try_service_class(*wanted);
+  if (service_class) {
+    out.service_class = *service_class;
+    return;
   }
   reader.fail("service_class", "must be \"interactive\", \"batch\" or \"background\"");
 }
