@@ -23,7 +23,7 @@ template <class Isa, base::WeightFormat kFormat, int kRows>
 struct DecodeQuantised {
   using F = typename Isa::F;
   using Layout = PanelLayout<kFormat>;
-  using Dot = typename Isa::template Dot<Layout::kBits>;
+  using Dot = typename Isa::template Dot<Layout::kBits, Layout::kOffsetLog2>;
 
   const std::byte* activations;  // [kRows] prepared rows
   int64_t row_bytes;
@@ -42,8 +42,7 @@ struct DecodeQuantised {
   TAKT_INLINE void add_groups(const uint8_t* quants, int lane, int64_t i, F scale) {
     Dot dots[kRows];
     unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
-      dots[row.value].start(Dot::kSumsFromStart ? first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i))
-                                                : Isa::set_i(0));
+      dots[row.value].start(first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i)));
     });
     unroll<kCount>([&](auto g) TAKT_INLINE_LAMBDA {
       const auto weights = Dot::weights(unpack_group<Isa, kFormat, kFirst + g.value>(quants, lane));
@@ -53,9 +52,7 @@ struct DecodeQuantised {
       });
     });
     unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
-      auto total = dots[row.value].total();
-      if constexpr (!Dot::kSumsFromStart)
-        total = Isa::add_i(total, first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i)));
+      const auto total = dots[row.value].total();
       const F factor = Isa::mul(scale, Isa::set_f(block(row.value, i).scale));
       sums[row.value] = Isa::fma(Isa::to_f(total), factor, sums[row.value]);
     });

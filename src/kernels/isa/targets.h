@@ -18,6 +18,11 @@ struct Avx512;
 struct Avx2;
 struct Portable;
 
+// Sums of the lanes 0, 1 and of the lanes 2, 3 of each four lanes.
+struct PairSums {
+  int32_t first, second;
+};
+
 template <int I>
 struct Index {
   static constexpr int value = I;

@@ -26,7 +26,7 @@ struct Avx2 {
   static constexpr int kValueTileVectors = 2;
 #else
   static constexpr int kDecodeTileRows = 4;
-  static constexpr int kPrefillTileRows = 3;
+  static constexpr int kPrefillTileRows = 4;
   static constexpr int kPrefillTileColumns = 2;
   static constexpr int kFloatTileVectors = 12;
   static constexpr int kScoreTileRows = 3;
@@ -121,6 +121,7 @@ struct Avx2 {
   }
   static TAKT_INLINE I add_i(I a, I b) { return _mm256_add_epi32(a, b); }
   static TAKT_INLINE I sub_i(I a, I b) { return _mm256_sub_epi32(a, b); }
+  static TAKT_INLINE I sub_i16(I a, I b) { return _mm256_sub_epi16(a, b); }
   static TAKT_INLINE I and_i(I a, I b) { return _mm256_and_si256(a, b); }
   static TAKT_INLINE I max_i(I a, I b) { return _mm256_max_epi32(a, b); }
   template <int kBits>
@@ -136,10 +137,10 @@ struct Avx2 {
     x = _mm_max_epi32(x, _mm_shuffle_epi32(x, 0x4e));
     return _mm_cvtsi128_si32(_mm_max_epi32(x, _mm_shuffle_epi32(x, 0xb1)));
   }
-  static TAKT_INLINE int32_t reduce_add_i(I a) {
-    __m128i x = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
-    x = _mm_add_epi32(x, _mm_shuffle_epi32(x, 0x4e));
-    return _mm_cvtsi128_si32(_mm_add_epi32(x, _mm_shuffle_epi32(x, 0xb1)));
+  static TAKT_INLINE PairSums reduce_pairs_i(I a) {
+    const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    const __m128i pairs = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1));
+    return {_mm_cvtsi128_si32(pairs), _mm_extract_epi32(pairs, 2)};
   }
   static TAKT_INLINE F to_f(I a) { return _mm256_cvtepi32_ps(a); }
   static TAKT_INLINE I round_i(F a) { return _mm256_cvtps_epi32(a); }
@@ -150,15 +151,11 @@ struct Avx2 {
   static TAKT_INLINE void store_u(uint8_t* p, U x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
   static TAKT_INLINE U low_nibbles(U x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
   static TAKT_INLINE U high_nibbles(U x) { return _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(15)); }
-  static TAKT_INLINE U add_bit(U x, const uint8_t* bits, uint8_t value) {
-    int32_t mask;
-    __builtin_memcpy(&mask, bits, sizeof mask);
-    // Byte i of the vector gets byte i / 8 of the mask, then only bit i % 8 of it.
-    const U spread = _mm256_shuffle_epi8(
-        _mm256_set1_epi32(mask), _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
-    const U bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
-    const U is_set = _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
-    return _mm256_add_epi8(x, _mm256_and_si256(is_set, _mm256_set1_epi8(static_cast<char>(value))));
+  template <int kBit>
+  static TAKT_INLINE U add_fifth(U x, U planes) {
+    const U at_4 = kBit < 4 ? _mm256_slli_epi16(planes, kBit < 4 ? 4 - kBit : 0)
+                            : _mm256_srli_epi16(planes, kBit < 4 ? 0 : kBit - 4);
+    return _mm256_or_si256(x, _mm256_and_si256(at_4, _mm256_set1_epi8(0x10)));
   }
   template <int kPair>
   static TAKT_INLINE U add_pair(U x, U pairs) {
@@ -167,42 +164,49 @@ struct Avx2 {
     return _mm256_or_si256(x, _mm256_and_si256(at_4, _mm256_set1_epi8(0x30)));
   }
 
-  // Without VNNI: products of a byte pair are summed in 16 bits, which saturate (`maddubs`). Unsigned weights below 2^kBits times
-  // |activations| <= 127: a pair is at most 2 × (2^kBits - 1) × 127, so that 8, 4 or 2 groups fit below 32767 for 4, 5 or 6 bits. Groups come in multiples of that.
-  template <int kBits>
+  // Keeps x in a register here. Without it GCC adds products as a tree, which needs more registers than there are.
+  static TAKT_INLINE void pin(I& x) { asm("" : "+x"(x)); }
+
+  // Without VNNI: products of a byte pair are summed in 16 bits (`maddubs`, which saturates, so that no single pair may exceed
+  // 32767: unsigned weights below 2^kBits times |activations| <= 127, at most 2 × 63 × 127). Sums wrap, and only the last one has
+  // to fit. That of formats with an offset starts with what the offset adds, so it is one of signed weights and fits for all
+  // groups of a scale (8, for 6 bits 4): at most 8 × 2 × 16 × 127 = 32512. So does one of 4 bits without offset: 8 × 2 × 15 × 127. With
+  // 5 bits without offset, four groups fit, and it is widened twice.
+  template <int kBits, int kOffsetLog2>
   struct Dot {
     static constexpr bool kIsUnsigned = true;
-    static constexpr bool kSumsFromStart = false;  // a register less during the groups
-    static constexpr int kGroupsIn16Bits = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
-    static_assert(kBits <= 6 && kGroupsIn16Bits * 2 * ((1 << kBits) - 1) * 127 <= 32767);
+    static constexpr bool kHasOffset = kOffsetLog2 >= 0;
+    static constexpr int kGroupsIn16Bits = kBits == 6 || (kBits == 5 && !kHasOffset) ? 4 : 8;
+    static_assert(kBits <= 6 && (kHasOffset ? kOffsetLog2 == kBits - 1 : kBits <= 5));
     using W = U;
-    I sum, pairs;
-    TAKT_INLINE void start(I) {}
+    I pairs, sum;
+    static TAKT_INLINE I first_sum(I negated_sums) { return _mm256_slli_epi16(negated_sums, kHasOffset ? kOffsetLog2 : 0); }
+    TAKT_INLINE void start(I first) { pairs = first; }
     static TAKT_INLINE W weights(U x) { return x; }
     template <int kGroup>
     TAKT_INLINE void add(W w, I activations) {
       const I products = _mm256_maddubs_epi16(w, activations);
-      pairs = kGroup % kGroupsIn16Bits == 0 ? products : _mm256_add_epi16(pairs, products);
-      if constexpr (kGroup % kGroupsIn16Bits == kGroupsIn16Bits - 1) {
-        const I widened = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
-        sum = kGroup < kGroupsIn16Bits ? widened : _mm256_add_epi32(sum, widened);
-      }
+      if constexpr (kGroup == kGroupsIn16Bits) sum = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+      pairs = kGroup % kGroupsIn16Bits == 0 && (kGroup > 0 || !kHasOffset) ? products : _mm256_add_epi16(pairs, products);
+      pin(pairs);
     }
-    TAKT_INLINE I total() const { return sum; }
+    TAKT_INLINE I total() const {
+      const I widened = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+      return kGroupsIn16Bits == 4 && kBits == 5 ? _mm256_add_epi32(sum, widened) : widened;
+    }
   };
 };
 
 // Eight bits: stored + offset 128 would saturate, so the weights become signed again and their sign moves to the activations. A pair
 // is at most 2 × 128 × 127 = 32512: exact. (−128 as a magnitude is the unsigned 128; activations are never −128.)
-template <>
-struct Avx2::Dot<8> {
+template <int kOffsetLog2>
+struct Avx2::Dot<8, kOffsetLog2> {
   static constexpr bool kIsUnsigned = false;
-  static constexpr bool kSumsFromStart = true;
   struct W {
     U value, magnitude;
   };
   I sum;
-  TAKT_INLINE void start(I first_sum) { sum = first_sum; }
+  TAKT_INLINE void start(I) { sum = _mm256_setzero_si256(); }
   static TAKT_INLINE W weights(U x) {
     const U value = _mm256_xor_si256(x, _mm256_set1_epi8(static_cast<char>(0x80)));
     return {value, _mm256_abs_epi8(value)};
@@ -211,6 +215,7 @@ struct Avx2::Dot<8> {
   TAKT_INLINE void add(const W& w, I activations) {
     const I products = _mm256_maddubs_epi16(w.magnitude, _mm256_sign_epi8(activations, w.value));
     sum = _mm256_add_epi32(sum, _mm256_madd_epi16(products, _mm256_set1_epi16(1)));
+    pin(sum);
   }
   TAKT_INLINE I total() const { return sum; }
 };

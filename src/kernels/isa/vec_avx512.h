@@ -116,6 +116,7 @@ struct Avx512 {
   }
   static TAKT_INLINE I add_i(I a, I b) { return _mm512_add_epi32(a, b); }
   static TAKT_INLINE I sub_i(I a, I b) { return _mm512_sub_epi32(a, b); }
+  static TAKT_INLINE I sub_i16(I a, I b) { return _mm512_sub_epi16(a, b); }
   static TAKT_INLINE I and_i(I a, I b) { return _mm512_and_si512(a, b); }
   static TAKT_INLINE I max_i(I a, I b) { return _mm512_max_epi32(a, b); }
   template <int kBits>
@@ -127,7 +128,12 @@ struct Avx512 {
     return _mm512_srai_epi32(a, kBits);
   }
   static TAKT_INLINE int32_t reduce_max_i(I a) { return _mm512_reduce_max_epi32(a); }
-  static TAKT_INLINE int32_t reduce_add_i(I a) { return _mm512_reduce_add_epi32(a); }
+  static TAKT_INLINE PairSums reduce_pairs_i(I a) {
+    const __m256i eight = _mm256_add_epi32(_mm512_castsi512_si256(a), _mm512_extracti64x4_epi64(a, 1));
+    const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+    const __m128i pairs = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1));
+    return {_mm_cvtsi128_si32(pairs), _mm_extract_epi32(pairs, 2)};
+  }
   static TAKT_INLINE F to_f(I a) { return _mm512_cvtepi32_ps(a); }
   static TAKT_INLINE I round_i(F a) { return _mm512_cvtps_epi32(a); }
   static TAKT_INLINE F bits_f(I a) { return _mm512_castsi512_ps(a); }
@@ -137,10 +143,12 @@ struct Avx512 {
   static TAKT_INLINE void store_u(uint8_t* p, U x) { _mm512_storeu_si512(p, x); }
   static TAKT_INLINE U low_nibbles(U x) { return _mm512_and_si512(x, _mm512_set1_epi8(15)); }
   static TAKT_INLINE U high_nibbles(U x) { return _mm512_and_si512(_mm512_srli_epi16(x, 4), _mm512_set1_epi8(15)); }
-  static TAKT_INLINE U add_bit(U x, const uint8_t* bits, uint8_t value) {
-    uint64_t mask;
-    __builtin_memcpy(&mask, bits, sizeof mask);
-    return _mm512_mask_add_epi8(x, mask, x, _mm512_set1_epi8(static_cast<char>(value)));
+  template <int kBit>
+  static TAKT_INLINE U add_fifth(U x, U planes) {
+    const U at_4 = kBit < 4 ? _mm512_slli_epi16(planes, kBit < 4 ? 4 - kBit : 0)
+                            : _mm512_srli_epi16(planes, kBit < 4 ? 0 : kBit - 4);
+    // x | (at_4 & 0x10)
+    return _mm512_ternarylogic_epi32(x, at_4, _mm512_set1_epi8(0x10), 0xf8);
   }
   // kPair 0…3
   template <int kPair>
@@ -152,13 +160,15 @@ struct Avx512 {
   }
 
   // Exact sums of products of unsigned weights and signed activations.
-  template <int kBits>
+  template <int kBits, int kOffsetLog2>
   struct Dot {
     static constexpr bool kIsUnsigned = true;
-    static constexpr bool kSumsFromStart = true;
     using W = U;
     I sum;
-    TAKT_INLINE void start(I first_sum) { sum = first_sum; }
+    static TAKT_INLINE I first_sum(I negated_sums) {
+      return _mm512_madd_epi16(negated_sums, _mm512_set1_epi16(1 << kOffsetLog2));
+    }
+    TAKT_INLINE void start(I first) { sum = first; }
     static TAKT_INLINE W weights(U x) { return x; }
     template <int kGroup>
     TAKT_INLINE void add(W w, I activations) {

@@ -168,6 +168,12 @@ struct Portable {
   static I sub_i(I a, I b) {
     return lanes<I>([&](int i) { return wrapped(u32(a.v[i]) - u32(b.v[i])); });
   }
+  static I sub_i16(I a, I b) {
+    return lanes<I>([&](int i) {
+      const uint32_t high = (u32(a.v[i]) & 0xffff0000u) - (u32(b.v[i]) & 0xffff0000u);
+      return wrapped(high | ((u32(a.v[i]) - u32(b.v[i])) & 0xffffu));
+    });
+  }
   static I and_i(I a, I b) {
     return lanes<I>([&](int i) { return a.v[i] & b.v[i]; });
   }
@@ -187,10 +193,10 @@ struct Portable {
     for (int i = 1; i < kLanes; ++i) most = a.v[i] > most ? a.v[i] : most;
     return most;
   }
-  static int32_t reduce_add_i(I a) {
-    uint32_t sum = 0;
-    for (int i = 0; i < kLanes; ++i) sum += u32(a.v[i]);
-    return wrapped(sum);
+  static PairSums reduce_pairs_i(I a) {
+    PairSums sums = {0, 0};
+    for (int i = 0; i < kLanes; ++i) (i % 4 < 2 ? sums.first : sums.second) += a.v[i];
+    return sums;
   }
   static F to_f(I a) {
     return lanes<F>([&](int i) { return static_cast<float>(a.v[i]); });
@@ -213,12 +219,10 @@ struct Portable {
   static U high_nibbles(U x) {
     return lanes<U>([&](int i) { return static_cast<uint8_t>(x.v[i] >> 4); });
   }
-  // Adds `value` to the bytes whose bit is set; bit i of `bits` (least significant first) belongs to byte i.
-  static U add_bit(U x, const uint8_t* bits, uint8_t value) {
-    return lanes<U>([&](int i) {
-      const int bit = (bits[i / 8] >> (i % 8)) & 1;
-      return static_cast<uint8_t>(x.v[i] + bit * value);
-    });
+  // Adds 16 × (bit kBit of the byte of `planes`). x < 16
+  template <int kBit>
+  static U add_fifth(U x, U planes) {
+    return lanes<U>([&](int i) { return static_cast<uint8_t>(x.v[i] | (((planes.v[i] >> kBit) & 1) << 4)); });
   }
   // Adds 16 × (bits 2 kPair, 2 kPair + 1 of the byte of `pairs`). x < 16
   template <int kPair>
@@ -228,14 +232,19 @@ struct Portable {
 
   // Exact sums of products: lane i of the sum takes weights 4 i … 4 i + 3 of each group times the four activations that every lane
   // of `activations` holds as bytes. kBits: weights are below 2^kBits. At most eight groups, numbered in ascending order.
-  template <int kBits>
+  // They start with what the offset 2^kOffsetLog2 of the weights adds: first_sum(ActivationBlock::negated_sums), or zeros without one.
+  template <int kBits, int kOffsetLog2>
   struct Dot {
     // Weights are taken as stored, unsigned with the format's offset; else they were made signed by weights().
     static constexpr bool kIsUnsigned = true;
-    static constexpr bool kSumsFromStart = true;  // start() costs nothing; else the first sum is added to total()
     using W = U;
     I sum;
-    void start(I first_sum) { sum = first_sum; }
+    static I first_sum(I negated_sums) {
+      return lanes<I>([&](int i) {
+        return (static_cast<int16_t>(negated_sums.v[i]) + (negated_sums.v[i] >> 16)) * (1 << kOffsetLog2);
+      });
+    }
+    void start(I first) { sum = first; }
     static W weights(U x) { return x; }
     template <int kGroup>
     void add(const W& w, I activations) {

@@ -48,7 +48,7 @@ TAKT_INLINE void unpack_panel(const uint8_t* panel, int64_t k, uint8_t* out) {
 template <class Isa, class Layout, int kRows, int kColumns>
 struct PrefillTile {
   using F = typename Isa::F;
-  using Dot = typename Isa::template Dot<Layout::kBits>;
+  using Dot = typename Isa::template Dot<Layout::kBits, Layout::kOffsetLog2>;
 
   const std::byte* activations;
   int64_t row_bytes;
@@ -71,7 +71,7 @@ struct PrefillTile {
   TAKT_INLINE void add_groups(const UnpackedPanel& unpacked, int64_t i) {
     Dot dots[kRows][kColumns];
     unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
-      const auto start = Dot::kSumsFromStart ? first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i)) : Isa::set_i(0);
+      const auto start = first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i));
       unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA { dots[row.value][c.value].start(start); });
     });
     unroll<kCount>([&](auto g) TAKT_INLINE_LAMBDA {
@@ -95,9 +95,7 @@ struct PrefillTile {
     unroll<kRows>([&](auto row) TAKT_INLINE_LAMBDA {
       const F activation_scale = Isa::set_f(block(row.value, i).scale);
       unroll<kColumns>([&](auto c) TAKT_INLINE_LAMBDA {
-        auto total = dots[row.value][c.value].total();
-        if constexpr (!Dot::kSumsFromStart)
-          total = Isa::add_i(total, first_sum<Isa, Layout, Dot, kHalf>(block(row.value, i)));
+        const auto total = dots[row.value][c.value].total();
         F& sum = sums[row.value][c.value];
         sum = Isa::fma(Isa::to_f(total), Isa::mul(scales[c.value], activation_scale), sum);
       });

@@ -18,11 +18,17 @@ namespace takt::kernels {
 struct ActivationBlock {
   float scale;
   float sum;                 // scale × the sum of the 32 quantised values: what a minimum is multiplied with
-  int32_t negated_sum;       // −(sum of the 32 quantised values)
-  int32_t negated_sum_high;  // of the upper 16 of them
+  // Two 16-bit halves: −(sum of the quantised values 0, 1 of each four), −(sum of the values 2, 3 of each four): as a product of byte
+  // pairs has them. Magnitudes are at most 16 × 127.
+  int32_t negated_sums;
+  int32_t negated_sums_high;  // of the upper 16 values
 };
 
 inline constexpr float kZeroBlockMagnitude = 0x1p-120f;
+
+TAKT_INLINE int32_t packed_negated(PairSums sums) {
+  return static_cast<int32_t>((static_cast<uint32_t>(-sums.second) << 16) | (static_cast<uint32_t>(-sums.first) & 0xffffu));
+}
 
 template <class Isa>
 struct ActivationQuantiser {
@@ -65,11 +71,11 @@ struct ActivationQuantiser {
       auto& half = v.value * 2 < kVectors ? low : high;
       half = Isa::add_i(half, rounded);
     });
-    const int32_t sum_high = Isa::reduce_add_i(high), sum = Isa::reduce_add_i(low) + sum_high;
+    const PairSums sums_high = Isa::reduce_pairs_i(high), sums = Isa::reduce_pairs_i(Isa::add_i(low, high));
     block.scale = most / 127.0f * (Isa::sum16(products) / Isa::sum16(squares));
-    block.sum = block.scale * static_cast<float>(sum);
-    block.negated_sum = -sum;
-    block.negated_sum_high = -sum_high;
+    block.sum = block.scale * static_cast<float>(sums.first + sums.second);
+    block.negated_sums = packed_negated(sums);
+    block.negated_sums_high = packed_negated(sums_high);
     return block;
   }
 };

@@ -29,15 +29,10 @@ void put_u32(uint8_t* p, uint32_t x) { std::memcpy(p, &x, sizeof x); }
 
 constexpr uint32_t kLowNibbles = 0x0f0f0f0f;
 
-// The four low bits of the bytes' lowest bits: byte i's to bit i.
-uint32_t gather_lowest_bits(uint32_t x) { return ((x & 0x01010101u) * 0x10204080u) >> 28; }
+constexpr uint32_t kLowestBits = 0x01010101;
 
-// Sets the four mask bits of one row in one group's 64-bit mask.
-void put_mask(uint8_t* masks, int group, int row, uint32_t four_bits) {
-  uint8_t& both_rows = masks[group * 8 + row / 2];
-  const int shift = row % 2 * 4;
-  both_rows = static_cast<uint8_t>((both_rows & (0xf0 >> shift)) | (four_bits << shift));
-}
+// Bits 0 … 3 to the lowest bits of bytes 0 … 3.
+uint32_t spread_four_bits(uint32_t four_bits) { return (four_bits * 0x00204081u) & kLowestBits; }
 
 // Each pack_<format> writes one row's block into the panel: `scales` and `quants` are the panel's parts for this block.
 
@@ -47,7 +42,9 @@ void pack_file_nibbles(const uint8_t* nibbles, int row, uint8_t* quants) {
 }
 
 void pack_file_fifth_bits(uint32_t bits, int row, uint8_t* quants) {
-  for (int group = 0; group < 8; ++group) put_mask(quants + 256, group, row, (bits >> (4 * group)) & 15u);
+  uint32_t planes = 0;
+  for (int group = 0; group < 8; ++group) planes |= spread_four_bits((bits >> (4 * group)) & 15u) << group;
+  put_u32(quants + 256 + row * 4, planes);
 }
 
 template <WeightFormat kFormat>
@@ -95,10 +92,12 @@ void pack_block_k(const uint8_t* block, int row, uint8_t* scales, uint8_t* quant
     pack_k_nibbles(block + 16, row, kQuantBytes, quants);
   } else {
     pack_k_nibbles(block + 48, row, kQuantBytes, quants);
-    for (int sub = 0; sub < 8; ++sub)
+    for (int sub = 0; sub < 8; ++sub) {
+      uint32_t planes = 0;
       for (int group = 0; group < 8; ++group)
-        put_mask(quants + sub * kQuantBytes + 256, group, row,
-                 gather_lowest_bits(u32_at(block + 16 + group * 4) >> sub));
+        planes |= ((u32_at(block + 16 + group * 4) >> sub) & kLowestBits) << group;
+      put_u32(quants + sub * kQuantBytes + 256 + row * 4, planes);
+    }
   }
 }
 

@@ -10,7 +10,7 @@
 //     (Q6_K: d [16] f16; scales [16][16] signed bytes).
 //   quant section: per 32 weights the groups g = 0 … 7 of four consecutive weights, each as a vector of 64 bytes [16 rows][4]:
 //     4 bits: vector v = 0 … 3 holds group v in its low and group v + 4 in its high nibbles;
-//     5 bits: the same, then for each group a 64-bit mask of the fifth bits (bit 4 row + i);
+//     5 bits: the same, then a vector of fifth bits: bit g of its bytes belongs to group g;
 //     6 bits: the same as 4 bits, then two vectors of upper bit pairs: pair i of vector h belongs to group 4 h + i;
 //     8 bits: vector g is group g, as unsigned bytes (value + 128).
 //

@@ -18,7 +18,7 @@ TAKT_INLINE typename Isa::U unpack_group(const uint8_t* quants, int lane) {
     const auto both = Isa::load_u(quants + kGroup % 4 * 64 + lane * 4);
     const auto nibbles = kGroup < 4 ? Isa::low_nibbles(both) : Isa::high_nibbles(both);
     if constexpr (kBits == 5) {
-      return Isa::add_bit(nibbles, quants + 256 + kGroup * 8 + lane / 2, 16);
+      return Isa::template add_fifth<kGroup>(nibbles, Isa::load_u(quants + 256 + lane * 4));
     } else if constexpr (kBits == 6) {
       return Isa::template add_pair<kGroup % 4>(nibbles, Isa::load_u(quants + 256 + kGroup / 4 * 64 + lane * 4));
     } else {
@@ -65,18 +65,16 @@ TAKT_INLINE typename Isa::I load_activation_group(const int8_t* q) {
   return Isa::set_i(four);
 }
 
-// −2^offset × (sum of the activations): where the dot product of a block with an offset starts. kHalf: 0, 1 of two scales a block;
-// -1: the whole block.
+// −2^offset × (sum of the activations), in the form in which the dot product of a block with an offset starts. kHalf: 0, 1 of two
+// scales a block; -1: the whole block.
 template <class Isa, class Layout, class Dot, int kHalf>
 TAKT_INLINE typename Isa::I first_sum(const ActivationBlock& block) {
   if constexpr (Layout::kOffsetLog2 < 0 || !Dot::kIsUnsigned) {
     return Isa::set_i(0);
-  } else if constexpr (kHalf == 0) {
-    const auto low = Isa::sub_i(Isa::set_i(block.negated_sum), Isa::set_i(block.negated_sum_high));
-    return Isa::template shl_i<Layout::kOffsetLog2>(low);
   } else {
-    return Isa::template shl_i<Layout::kOffsetLog2>(
-        Isa::set_i(kHalf == 1 ? block.negated_sum_high : block.negated_sum));
+    auto sums = Isa::set_i(kHalf == 1 ? block.negated_sums_high : block.negated_sums);
+    if constexpr (kHalf == 0) sums = Isa::sub_i16(sums, Isa::set_i(block.negated_sums_high));
+    return Dot::first_sum(sums);
   }
 }
 
