@@ -167,29 +167,66 @@ void run_prefill_tile(const QuantisedOperands& operands, const uint8_t* panels, 
   });
 }
 
-// All rows × those columns, in tiles of nearly equal height: from 26 rows on (fewer come here only in tests) that is the full
+// Rows [begin, end) × those columns, in tiles of nearly equal height: from 26 rows on (fewer come here only in tests) that is the full
 // height or one less, so that only these two and single rows need code.
 template <class Isa, class Layout, int kColumns>
-void run_prefill_columns(const QuantisedOperands& operands, const uint8_t* panels, int lane, int64_t column) {
+void run_prefill_columns(const QuantisedOperands& operands, const uint8_t* panels, int lane, int64_t column,
+                         int64_t begin, int64_t end) {
   constexpr int kFull = Isa::kPrefillTileRows, kLess = kFull > 1 ? kFull - 1 : 1;
-  const int64_t tile_count = (operands.m + kFull - 1) / kFull;
+  const int64_t m = end - begin, tile_count = (m + kFull - 1) / kFull;
   for (int64_t t = 0; t < tile_count; ++t) {
-    const int64_t row = operands.m * t / tile_count, end = operands.m * (t + 1) / tile_count;
-    fetch_share(operands, t, tile_count);
-    if (end - row == kFull)
+    const int64_t row = begin + m * t / tile_count, tile_end = begin + m * (t + 1) / tile_count;
+    if (tile_end - row == kFull)
       run_prefill_tile<Isa, Layout, kFull, kColumns>(operands, panels, lane, row, column);
-    else if (end - row == kLess)
+    else if (tile_end - row == kLess)
       run_prefill_tile<Isa, Layout, kLess, kColumns>(operands, panels, lane, row, column);
     else
-      for (int64_t r = row; r < end; ++r) run_prefill_tile<Isa, Layout, 1, kColumns>(operands, panels, lane, r, column);
+      for (int64_t r = row; r < tile_end; ++r)
+        run_prefill_tile<Isa, Layout, 1, kColumns>(operands, panels, lane, r, column);
   }
 }
 
-// Panels unpacked at once: as many as a register tile is wide.
+// As many panels as a register tile is wide.
 template <class Isa>
 constexpr int kPrefillTileLanes = Isa::kPrefillTileColumns* Isa::kLanes;
 template <class Isa>
 constexpr int kPrefillTilePanels = kPrefillTileLanes<Isa> > 16 ? kPrefillTileLanes<Isa> / 16 : 1;
+
+// A group of unpacked panels and a block of activation rows share the second-level cache (512 KiB on Zen 2 to 4, 1 MiB and more on others)
+// with room left for what streams through: each row then comes from further away once a group, and not once a panel.
+inline constexpr int64_t kPrefillCacheShare = 192 * 1024;
+
+// Room for two scales and a minimum per 32 weights: what no format exceeds.
+constexpr TAKT_INLINE int64_t unpacked_bytes_max(int64_t k) { return k * 16 + k / 32 * (2 * 64 + 64); }
+
+// Panels unpacked at once, a multiple of what a register tile needs. At most four: what a thread claims at a time.
+template <class Isa>
+constexpr TAKT_INLINE int64_t prefill_group_panels(int64_t k) {
+  constexpr int64_t kTile = kPrefillTilePanels<Isa>;
+  const int64_t fitting = kPrefillCacheShare / unpacked_bytes_max(k) / kTile * kTile, most = 4 / kTile * kTile;
+  return fitting < kTile ? kTile : fitting < most ? fitting : most;
+}
+
+// The group of unpacked panels × all rows. `column`: the group's first output.
+template <class Isa, class Layout>
+void run_prefill_group(const QuantisedOperands& operands, const uint8_t* unpacked, int64_t panels, int64_t column) {
+  constexpr int kTileLanes = kPrefillTileLanes<Isa>;
+  const int64_t rows_fitting = kPrefillCacheShare / operands.row_bytes, rows_most = rows_fitting < 32 ? 32 : rows_fitting;
+  const int64_t block_count = (operands.m + rows_most - 1) / rows_most;
+  const int64_t lanes = panels * 16, pass_count = block_count * ((lanes + kTileLanes - 1) / kTileLanes);
+  int64_t pass = 0;
+  for (int64_t b = 0; b < block_count; ++b) {
+    const int64_t begin = operands.m * b / block_count, end = operands.m * (b + 1) / block_count;
+    int lane = 0;
+    for (; lane + kTileLanes <= lanes; lane += kTileLanes) {
+      fetch_share(operands, pass++, pass_count);
+      run_prefill_columns<Isa, Layout, Isa::kPrefillTileColumns>(operands, unpacked, lane, column + lane, begin, end);
+    }
+    if constexpr (16 % kTileLanes != 0)  // else a tile is part of a panel
+      for (; lane < lanes; lane += Isa::kLanes)
+        run_prefill_columns<Isa, Layout, 1>(operands, unpacked, lane, column + lane, begin, end);
+  }
+}
 
 template <class Isa, base::WeightFormat kFormat>
 void prefill_quantised(const PackedMatrix& weights, const std::byte* activations, int64_t m, int64_t panel_begin,
@@ -207,20 +244,16 @@ void prefill_quantised(const PackedMatrix& weights, const std::byte* activations
                              0};
   auto* unpacked = reinterpret_cast<uint8_t*>(scratch);
   const int64_t unpacked_bytes = unpacked_panel<Layout>(weights.k).bytes;
-  constexpr int kTileLanes = kPrefillTileLanes<Isa>, kTilePanels = kPrefillTilePanels<Isa>;
-  for (int64_t panel = panel_begin; panel < panel_end; panel += kTilePanels) {
-    const int64_t count = panel_end - panel < kTilePanels ? panel_end - panel : kTilePanels;
+  const int64_t group_panels = prefill_group_panels<Isa>(weights.k);
+  for (int64_t panel = panel_begin; panel < panel_end; panel += group_panels) {
+    const int64_t count = panel_end - panel < group_panels ? panel_end - panel : group_panels;
     for (int64_t i = 0; i < count; ++i)
       unpack_panel<Isa, kFormat>(reinterpret_cast<const uint8_t*>(weights.data + (panel + i) * geometry.panel_bytes),
                                  weights.k, unpacked + i * unpacked_bytes);
-    const int64_t left = panel_end - panel - count, next_count = left < kTilePanels ? left : kTilePanels;
+    const int64_t left = panel_end - panel - count, next_count = left < group_panels ? left : group_panels;
     operands.next = reinterpret_cast<const uint8_t*>(weights.data + (panel + count) * geometry.panel_bytes);
     operands.next_bytes = next_count * geometry.panel_bytes;
-    int lane = 0;
-    for (; lane + kTileLanes <= count * 16; lane += kTileLanes)
-      run_prefill_columns<Isa, Layout, Isa::kPrefillTileColumns>(operands, unpacked, lane, panel * 16 + lane);
-    for (; lane < count * 16; lane += Isa::kLanes)
-      run_prefill_columns<Isa, Layout, 1>(operands, unpacked, lane, panel * 16 + lane);
+    run_prefill_group<Isa, Layout>(operands, unpacked, count, panel * 16);
   }
 }
 
@@ -265,8 +298,7 @@ void linear_prefill(const PackedMatrix& weights, const std::byte* activations, i
 template <class Isa>
 size_t linear_prefill_scratch_bytes(base::WeightFormat format, int64_t k) {
   if (format <= base::WeightFormat::bf16) return 64;  // read where they lie
-  // Room for two scales and a minimum per 32 weights: what no format exceeds.
-  return static_cast<size_t>(kPrefillTilePanels<Isa> * (k * 16 + k / 32 * (2 * 64 + 64)));
+  return static_cast<size_t>(prefill_group_panels<Isa>(k) * unpacked_bytes_max(k));
 }
 
 }  // namespace takt::kernels
