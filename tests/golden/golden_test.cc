@@ -25,6 +25,10 @@ struct GoldenModel {
   double decode_bar;
   double slack;  // few texts scatter more
   bool is_in_project;
+  // Where another engine fails at position 0 (1.1 to 3.7 nat: activation blocks of 256 drown beside the few enormous values of a first
+  // token), that position is held against a bar of its own, and not counted in the mean.
+  double first_position_bar = 0;
+  bool has_window = false;  // of attention: then the long text is what shows an error in it
 };
 
 // The whole sets come with the shared test data; three texts of the default model are in the project.
@@ -32,16 +36,27 @@ const GoldenModel kModels[] = {
     {"smollm2-135m", "smollm2-135m-q4_1", 0.00317, 0.00317, 1.25, true},
     {"smollm2-135m", "smollm2-135m-q4_1", 0.00226, 0.00229, 1.05, false},
     {"qwen2.5-coder-0.5b", "qwen2.5-coder-0.5b-q4_k_m", 0.00080, 0.00087, 1.05, false},
-    {"gemma3-270m", "gemma3-270m-q4_k_m", 0.00417, 0.00426, 1.05, false},
+    {"gemma3-270m", "gemma3-270m-q4_k_m", 0.00417, 0.00426, 1.05, false, 0, true},
+    {"qwen2.5-coder-1.5b", "qwen2.5-coder-1.5b-q4_k_m", 0.00178, 0.00186, 1.05, false, 0.1},
 };
 
 struct Tally {
   double kl_sum = 0;
   int64_t positions = 0;
   double flipped_margin_max = 0;
+  double first_kl_max = 0;  // of positions 0 that have a bar of their own
+  void add(int64_t position, double kl, bool is_first_apart) {
+    if (position == 0 && is_first_apart) {
+      first_kl_max = std::max(first_kl_max, kl);
+      return;
+    }
+    kl_sum += kl;
+    ++positions;
+  }
   void print(const std::string& what) const {
     std::printf("  %-40s mean KL %.3g over %lld positions, largest greedy margin overturned %.3f\n", what.c_str(),
                 kl_sum / static_cast<double>(positions), static_cast<long long>(positions), flipped_margin_max);
+    if (first_kl_max > 0) std::printf("  position 0: largest KL %.3g\n", first_kl_max);
   }
 };
 
@@ -61,7 +76,7 @@ double kl_divergence(const std::vector<double>& model, const int32_t* ids, const
 }
 
 // One text: its positions count for the KL; then the reference's greedy tokens are fed one after another.
-void check_case(TestModel& model, const std::string& path, int64_t chunk, bool counts, Tally& tally) {
+void check_case(TestModel& model, const std::string& path, int64_t chunk, bool counts, bool is_first_apart, Tally& tally) {
   const auto arrays = read_npz(path);
   std::vector<contract::TokenId> tokens(arrays.at("ids").ints);
   const auto text_tokens = static_cast<int64_t>(tokens.size());
@@ -72,10 +87,10 @@ void check_case(TestModel& model, const std::string& path, int64_t chunk, bool c
   model.run(tokens, chunk, [&](int64_t position, std::span<const float> logits) {
     const auto row = static_cast<size_t>(position) * 32;
     if (position < text_tokens && counts) {
-      tally.kl_sum +=
+      const double kl =
           kl_divergence(log_softmax(logits), &arrays.at("top_ids").ints[row], &arrays.at("top_logprob").floats[row],
                         arrays.at("rest_logprob").floats[static_cast<size_t>(position)]);
-      ++tally.positions;
+      tally.add(position, kl, is_first_apart);
     }
     if (!has_greedy || position < text_tokens - 1) return;
     const auto step = static_cast<size_t>(position - (text_tokens - 1)) * 32;
@@ -89,6 +104,8 @@ void check_case(TestModel& model, const std::string& path, int64_t chunk, bool c
 
 Tally check_model(const GoldenModel& golden, const std::string& folder, const std::string& kernel_set, int64_t chunk,
                   std::optional<base::KvFormats> kv = {}) {
+  // The plain kernels take minutes for the long text (two thirds of all positions), which tells them nothing new unless there is a window.
+  const bool is_long_left_out = kernel_set == "ref" && !golden.has_window;
   Tally tally;
   auto model = TestModel::load(cached_model(golden.name), kernel_set, 2, {}, kv);
   if (model == nullptr) return tally;
@@ -99,7 +116,8 @@ Tally check_model(const GoldenModel& golden, const std::string& folder, const st
   for (const std::string& path : paths) {
     // In the whole set the chat text is outside the mean, as it is in the bar.
     const bool counts = golden.is_in_project || path.find("7-chat") == std::string::npos;
-    check_case(*model, path, chunk, counts, tally);
+    if (is_long_left_out && path.find("6-long") != std::string::npos) continue;
+    check_case(*model, path, chunk, counts, golden.first_position_bar > 0, tally);
   }
   tally.print(std::string(golden.name) + ", " + kernel_set + (chunk == 1 ? ", decode" : ", prefill") +
               (kv ? ", KV " + base::kv_formats_name(*kv) : ""));
@@ -135,6 +153,7 @@ TEST_P(Golden, DefaultKernelsInPrefillAndDecode) {
     std::printf("  bar: %.5f (another engine's distance on the same texts × %.2f)\n", bar, GetParam().slack);
     EXPECT_LE(tally.kl_sum / static_cast<double>(tally.positions), bar);
     EXPECT_LE(tally.flipped_margin_max, kGreedyMarginFast);
+    if (GetParam().first_position_bar > 0) EXPECT_LT(tally.first_kl_max, GetParam().first_position_bar);
   }
 }
 
