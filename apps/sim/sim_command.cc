@@ -110,7 +110,9 @@ class Simulation {
       return show(*recorded, nullptr);
     }
     simulate();
-    const worlds::SimReport report = worlds::make_report(timeline_.records, steps_, preemptions_, policy_);
+    worlds::SimReport report = worlds::make_report(timeline_.records, steps_, preemptions_, policy_);
+    report.preempted_tokens_lost = end_.preempted_tokens_lost;
+    report.preempted_time_lost = end_.preempted_time_lost;
     show(report, recorded ? &*recorded : nullptr);
     if (options_.is_json) return;
     std::printf("wall time    %.3f s, %.0f requests/s, %.2f us a step (scheduler and simulation)\n", wall_s_,
@@ -172,6 +174,7 @@ class Simulation {
     timeline_.records = world.take_records();
     steps_ = world.steps();
     preemptions_ = world.preemptions();
+    end_ = scheduler->bounds();
   }
 
   void show(const worlds::SimReport& report, const worlds::SimReport* recorded) {
@@ -193,6 +196,7 @@ class Simulation {
   worlds::Timeline timeline_;
   uint64_t steps_ = 0;
   uint64_t preemptions_ = 0;
+  contract::Bounds end_;
   double wall_s_ = 0;
 };
 

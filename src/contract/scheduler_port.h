@@ -62,6 +62,7 @@ struct Bounds {
   uint64_t prefix_tokens_hit = 0;      // of these, taken from the cache
   uint64_t prefix_pages_evicted = 0;   // cached pages that were given up
   uint64_t preempted_tokens_lost = 0;  // evaluated again after preemptions: their price
+  base::Micros preempted_time_lost;    // what that was expected to take
   // From measured step times; zero until there are some.
   base::Micros gap_max;          // the longest gap a decoding request can see now
   base::Micros prompt_wait_max;  // the longest wait of the prompt now at the end of the queue

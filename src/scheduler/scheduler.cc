@@ -20,7 +20,7 @@ base::Result<std::unique_ptr<contract::SchedulerPort>> make_scheduler(const cont
 }
 
 Scheduler::Scheduler(const contract::Capacity& capacity, const contract::ServicePolicy& policy)
-    : capacity_(capacity), policy_(policy), residents_(capacity, queue_) {
+    : capacity_(capacity), policy_(policy), residents_(capacity_, policy_, estimator_, queue_) {
   assert(check(capacity).ok() && check(policy, capacity).ok());
 }
 
@@ -116,6 +116,7 @@ std::optional<contract::ServiceClass> Scheduler::first_class_with_work() const {
 // The rows of the best class that has work are in every step and set its time; prompts get what is left of it, in rank order;
 // then the decode rows of other classes.
 StepBudget Scheduler::plan_step(contract::ServiceClass first_class, base::Micros now, contract::StepPlan& plan) {
+  residents_.begin_step(now);
   StepBudget budget(estimator_, capacity_);
   // A fixed chunk is one beside all decode rows: none of them is left for later.
   const bool is_chunk_fixed = capacity_.chunk_tokens_beside_decode > 0;

@@ -65,11 +65,11 @@ class Scheduler final : public contract::SchedulerPort {
 
   contract::Capacity capacity_;
   contract::ServicePolicy policy_;
+  StepEstimator estimator_;
   PrefillQueue queue_;
   Residents residents_;
   Ranking ranking_;
   std::map<contract::RequestId, Sequence> sequences_;  // all that are neither ended nor refused
-  StepEstimator estimator_;
   std::vector<RowInStep> rows_in_step_;
   StepShape shape_in_step_;
   base::Micros bound_in_step_;            // what the running step was said to take at most; zero: nothing was said

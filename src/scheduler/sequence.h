@@ -52,7 +52,8 @@ struct Sequence {
   uint32_t pages_sent = 0;                 // of them, those that the engine was told of
   std::vector<contract::TokenId> outputs;  // as far as they are known: see contract::RowResult
   bool are_outputs_known = true;
-  uint32_t tokens_lost = 0;  // evaluated when it was preempted last
+  uint32_t tokens_lost = 0;    // evaluated when it was preempted last
+  bool has_given_way = false;  // was preempted and has not started again yet
   // How much of it stands in the prefix cache: pages [0, pages_published) are those of the tree's nodes down to `node`.
   PrefixCache::Node node = PrefixCache::kRoot;
   uint32_t pages_published = 0;

@@ -3,30 +3,28 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <utility>
 
 namespace takt::scheduler {
 
-Residents::Residents(const contract::Capacity& capacity, PrefillQueue& queue)
+Residents::Residents(const contract::Capacity& capacity, const contract::ServicePolicy& policy,
+                     const StepEstimator& estimator, PrefillQueue& queue)
     : page_tokens_(capacity.page_tokens),
       rows_max_(capacity.rows_max),
       has_prefix_cache_(capacity.has_prefix_cache),
       cache_(capacity.page_count, capacity.page_tokens),
+      policy_(policy),
+      estimator_(estimator),
       queue_(queue) {}
 
 bool Residents::try_start(Sequence& sequence, contract::StepPlan& plan) {
   if (count() >= rows_max_ && sequence.rank > (*residents_.rbegin())->rank) return false;  // at once: no search
   PrefixCache::Hit hit = find_hit(sequence);
-  if (!has_room_for(sequence, hit, 0)) {
-    // Pages that are copied in this step come back at its end: nobody gives way for them.
-    if (pages_copied() > 0 && count() < rows_max_) return false;
-    if (!can_evict_enough(sequence, hit)) return false;
-    do {
-      preempt(**residents_.rbegin(), plan);
-      hit = find_hit(sequence);  // what it has evaluated is cached now
-    } while (!has_room_for(sequence, hit, 0));
-  }
+  if (!has_room_for(sequence, hit, 0) && !try_evict(sequence, hit, plan)) return false;
+  if (std::find(plan.preempted.begin(), plan.preempted.end(), sequence.id) != plan.preempted.end()) return false;
   queue_.remove(sequence);
   sequence.stage = Stage::prefilling;
+  sequence.has_given_way = false;
   take_hit(sequence, hit, plan);
   residents_.insert(&sequence);
   return true;
@@ -65,6 +63,7 @@ void Residents::take_hit(Sequence& sequence, const PrefixCache::Hit& hit, contra
   }
   const uint32_t lost = sequence.tokens_lost - std::min(sequence.tokens_lost, sequence.tokens_evaluated);
   tokens_lost_ += lost;
+  if (lost > 0) time_lost_ += evaluation_time(estimator_, sequence.tokens_evaluated, sequence.tokens_evaluated + lost);
   sequence.tokens_lost = 0;
   if (!can_read_cache(sequence)) return;
   tokens_asked_ += sequence.length();
@@ -100,15 +99,47 @@ uint32_t Residents::pages_copied() const {
   }));
 }
 
-// Would preempting residents from the last one on, as long as they rank behind, make room?
-bool Residents::can_evict_enough(const Sequence& sequence, const PrefixCache::Hit& hit) const {
+PreemptionLoss Residents::loss(const Sequence& resident) const {
+  return loss_of(resident, cache_.pages(), page_tokens_, policy_, estimator_, now_);
+}
+
+std::vector<Sequence*> Residents::victims_of(const Sequence& sequence) const {
+  std::vector<std::pair<PreemptionLoss, Sequence*>> losses;
+  for (auto it = residents_.upper_bound(sequence.rank); it != residents_.end(); ++it)
+    losses.emplace_back(loss(**it), *it);
+  std::sort(losses.begin(), losses.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Sequence*> victims;
+  for (const auto& [lost, victim] : losses) victims.push_back(victim);
+  return victims;
+}
+
+Sequence* Residents::cheapest_victim_of(const Sequence& sequence) const {
+  const std::vector<Sequence*> victims = victims_of(sequence);
+  return victims.empty() ? nullptr : victims.front();
+}
+
+// Takes rows and pages from residents that rank behind it, if that makes room for it. `hit`: as it is then.
+bool Residents::try_evict(const Sequence& sequence, PrefixCache::Hit& hit, contract::StepPlan& plan) {
+  // Pages that are copied in this step come back at its end: nobody gives way for them.
+  if (sequence.has_given_way || (pages_copied() > 0 && count() < rows_max_)) return false;
+  const std::vector<Sequence*> victims = victims_of(sequence);
+  if (!can_evict_enough(sequence, hit, victims)) return false;
+  for (auto victim = victims.begin(); !has_room_for(sequence, hit, 0); ++victim) {
+    preempt(**victim, plan);
+    hit = find_hit(sequence);  // what it has evaluated is cached now
+  }
+  return true;
+}
+
+// Would preempting these, one after another, make room?
+bool Residents::can_evict_enough(const Sequence& sequence, const PrefixCache::Hit& hit,
+                                 const std::vector<Sequence*>& victims) const {
   uint32_t pages_needed = pages_to_start(sequence, hit);
   uint32_t rows = count();
   uint64_t pages_free = cache_.pages().free_count();
   std::map<contract::PageId, uint32_t> owners_left;  // of the shared pages met so far
-  for (auto it = residents_.rbegin(); it != residents_.rend(); ++it) {
-    const Sequence& resident = **it;
-    if (resident.rank < sequence.rank) return false;
+  for (const Sequence* victim : victims) {
+    const Sequence& resident = *victim;
     rows -= 1;
     for (const contract::PageId page : resident.pages) {
       const uint32_t owners = cache_.pages().owner_count(page);
@@ -134,9 +165,9 @@ uint32_t Residents::grow(Sequence& sequence, uint32_t tokens, contract::StepPlan
       sequence.pages.push_back(*page);
       continue;
     }
-    Sequence& last = **residents_.rbegin();
-    if (&last == &sequence) break;  // it is the one to give way: it stands still and keeps what it has
-    preempt(last, plan);
+    Sequence* victim = cheapest_victim_of(sequence);
+    if (!victim) break;  // it ranks last: it stands still and keeps what it has
+    preempt(*victim, plan);
   }
   const auto held = static_cast<uint32_t>(std::min<uint64_t>(tokens, uint64_t{sequence.pages.size()} * page_tokens_));
   if (held > sequence.tokens_evaluated) {
@@ -157,6 +188,7 @@ void Residents::preempt(Sequence& victim, contract::StepPlan& plan) {
   release_pages(victim);
   residents_.erase(&victim);
   victim.stage = Stage::waiting;
+  victim.has_given_way = true;
   victim.tokens_evaluated = 0;
   queue_.add(victim);
   plan.preempted.push_back(victim.id);
@@ -237,6 +269,7 @@ void Residents::count_pages(contract::Bounds& bounds) const {
   bounds.prefix_tokens_hit = tokens_hit_;
   bounds.prefix_pages_evicted = cache_.evicted_count();
   bounds.preempted_tokens_lost = tokens_lost_;
+  bounds.preempted_time_lost = time_lost_;
 }
 
 Sequence* Residents::first_after(const Rank& rank, Stage stage) const {

@@ -53,9 +53,11 @@ void append_goodput(std::string& text, const SimReport& report) {
 // The fields of a report, without the outer braces.
 std::string fields_json(const SimReport& report) {
   std::string text;
-  append(text, R"("duration_us":%lld,"steps":%llu,"preemptions":%llu,"prompt_tokens":%llu,)",
+  append(text, R"("duration_us":%lld,"steps":%llu,"preemptions":%llu,"preempted_tokens":%llu,"prompt_tokens":%llu,)",
          static_cast<long long>(report.duration.count()), static_cast<unsigned long long>(report.steps),
-         static_cast<unsigned long long>(report.preemptions), static_cast<unsigned long long>(report.prompt_tokens));
+         static_cast<unsigned long long>(report.preemptions),
+         static_cast<unsigned long long>(report.preempted_tokens_lost),
+         static_cast<unsigned long long>(report.prompt_tokens));
   append(text, R"("output_tokens":%llu,"prefill_tokens_per_s":%.3f,"decode_tokens_per_s":%.3f,"classes":{)",
          static_cast<unsigned long long>(report.output_tokens), per_second(report.prompt_tokens, report.duration),
          per_second(report.output_tokens, report.duration));
@@ -145,8 +147,12 @@ std::string to_table(const SimReport& report) {
       indent = 39;
     }
   }
-  append(text, "\nvirtual time %.1f s   steps %llu   preemptions %llu\n", ms(report.duration) / 1000,
+  append(text, "\nvirtual time %.1f s   steps %llu   preemptions %llu", ms(report.duration) / 1000,
          static_cast<unsigned long long>(report.steps), static_cast<unsigned long long>(report.preemptions));
+  if (report.preempted_tokens_lost > 0)
+    append(text, " (%llu tokens evaluated again, %.1f s)",
+           static_cast<unsigned long long>(report.preempted_tokens_lost), ms(report.preempted_time_lost) / 1000);
+  text += "\n";
   append(text, "throughput   prefill %.1f tokens/s   decode %.1f tokens/s\n",
          per_second(report.prompt_tokens, report.duration), per_second(report.output_tokens, report.duration));
   append_goodput(text, report);

@@ -39,6 +39,9 @@ struct SimReport {
   uint64_t output_tokens = 0;
   uint64_t steps = 0;
   uint64_t preemptions = 0;
+  // What those cost, where the scheduler was asked: contract::Bounds.
+  uint64_t preempted_tokens_lost = 0;
+  base::Micros preempted_time_lost;
 };
 
 // Of a simulated or a recorded run.
