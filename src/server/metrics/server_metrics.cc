@@ -88,6 +88,10 @@ struct ServerMetrics::Impl {
     raised.Increment(std::max(0.0, static_cast<double>(count) - raised.Value()));
   }
   void raise(const char* name, const char* help, uint64_t count) { raise(counter(name, help), count); }
+  void raise_seconds(const char* name, const char* help, base::Micros time) {
+    Counter& raised = counter(name, help);
+    raised.Increment(std::max(0.0, static_cast<double>(time.count()) / 1e6 - raised.Value()));
+  }
   void raise_attainment(const contract::Bounds& bounds);
 };
 
@@ -177,6 +181,8 @@ std::string ServerMetrics::render(const std::optional<contract::Bounds>& bounds)
     impl_->raise("takt_preemptions_total", "Requests whose KV pages were taken away for a while.", bounds->preemptions);
     impl_->raise("takt_preempted_tokens_total", "Tokens evaluated again after preemptions.",
                  bounds->preempted_tokens_lost);
+    impl_->raise_seconds("takt_preempted_seconds_total", "Time that this was expected to take.",
+                         bounds->preempted_time_lost);
     impl_->raise("takt_prefix_cache_queries_total", "Tokens of starting requests that might have been cached.",
                  bounds->prefix_tokens_asked);
     impl_->raise("takt_prefix_cache_hits_total", "Of these, tokens taken from the prefix cache.",
