@@ -78,11 +78,13 @@ LiveSession::~LiveSession() {
 }
 
 std::shared_ptr<CollectingSink> LiveSession::submit(std::vector<contract::TokenId> prompt, int64_t output_tokens_max,
-                                                    contract::GenerationSpec spec, contract::RequestId* id) {
+                                                    contract::GenerationSpec spec, contract::RequestId* id,
+                                                    contract::ServiceClass service_class) {
   auto sink = std::make_shared<CollectingSink>();
   contract::Submission submission;
   submission.request.prompt = std::make_shared<std::vector<contract::TokenId>>(std::move(prompt));
   submission.request.output_tokens_max = base::Tokens(output_tokens_max);
+  submission.request.service_class = service_class;
   submission.generation = std::move(spec);
   submission.sink = sink;
   auto accepted = world_->submit(std::move(submission));

@@ -55,7 +55,8 @@ class LiveSession {
   worlds::RealWorld& world() { return *world_; }
   // Submits and fails the test when refused.
   std::shared_ptr<CollectingSink> submit(std::vector<contract::TokenId> prompt, int64_t output_tokens_max,
-                                         contract::GenerationSpec spec, contract::RequestId* id = nullptr);
+                                         contract::GenerationSpec spec, contract::RequestId* id = nullptr,
+                                         contract::ServiceClass service_class = contract::ServiceClass::interactive);
 
  private:
   base::ThreadPool pool_;
