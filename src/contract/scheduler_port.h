@@ -11,6 +11,7 @@
 #include "contract/request.h"
 #include "contract/service_policy.h"
 #include "contract/step_plan.h"
+#include "contract/step_shape.h"
 
 namespace takt::contract {
 
@@ -86,6 +87,10 @@ class SchedulerPort {
   virtual StepPlan next(base::Micros now) = 0;
   virtual void absorb(const StepResult& result, base::Micros now) = 0;
   virtual Bounds bounds() const = 0;
+  // What a step of this shape is expected to take, by those absorbed; zero while there were none.
+  virtual base::Micros predict(const StepShape& shape) const = 0;
+  // Whether the request that is to start next waits for KV pages, though a row is free for it.
+  virtual bool is_short_of_pages() const = 0;
 };
 
 }  // namespace takt::contract

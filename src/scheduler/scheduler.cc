@@ -244,6 +244,11 @@ void Scheduler::end(Sequence& sequence, bool is_kept) {
   sequences_.erase(id);
 }
 
+bool Scheduler::is_short_of_pages() const {
+  const Sequence* first = queue_.front();
+  return first != nullptr && residents_.lacks_pages_for(*first);
+}
+
 contract::Bounds Scheduler::bounds() const {
   contract::Bounds bounds = kept_;
   bounds.waiting_requests = queue_.request_count();

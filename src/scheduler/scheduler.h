@@ -41,6 +41,8 @@ class Scheduler final : public contract::SchedulerPort {
   contract::StepPlan next(base::Micros now) override;
   void absorb(const contract::StepResult& result, base::Micros now) override;
   contract::Bounds bounds() const override;
+  base::Micros predict(const StepShape& shape) const override { return estimator_.predict(shape); }
+  bool is_short_of_pages() const override;
 
  private:
   // A row of the running step, in the order of its results.

@@ -13,29 +13,11 @@
 #include <map>
 
 #include "base/units.h"
+#include "contract/step_shape.h"
 
 namespace takt::scheduler {
 
-// What a step's time depends on.
-struct StepShape {
-  uint32_t prefill_tokens = 0;
-  uint64_t prefill_pairs = 0;  // over all prefill rows, the positions each attends to
-  uint32_t decode_rows = 0;
-  uint64_t decode_positions = 0;  // over all decode rows, the positions each attends to
-  uint32_t logits_rows = 0;       // rows that yield a token
-
-  void add_prefill(uint32_t begin, uint32_t end, bool yields_token) {
-    const uint64_t tokens = end - begin;
-    prefill_tokens += end - begin;
-    prefill_pairs += tokens * begin + tokens * (tokens + 1) / 2;
-    logits_rows += yields_token ? 1 : 0;
-  }
-  void add_decode(uint32_t position) {
-    ++decode_rows;
-    decode_positions += position + 1;
-    ++logits_rows;
-  }
-};
+using contract::StepShape;
 
 class StepEstimator {
  public:

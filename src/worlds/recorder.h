@@ -24,6 +24,8 @@ class RecordingScheduler final : public contract::SchedulerPort {
   contract::StepPlan next(base::Micros now) override;
   void absorb(const contract::StepResult& result, base::Micros now) override;
   contract::Bounds bounds() const override { return inner_.bounds(); }
+  base::Micros predict(const contract::StepShape& shape) const override { return inner_.predict(shape); }
+  bool is_short_of_pages() const override { return inner_.is_short_of_pages(); }
 
  private:
   void write(std::string_view line);

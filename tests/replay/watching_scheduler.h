@@ -21,6 +21,8 @@ class WatchingScheduler final : public contract::SchedulerPort {
   contract::StepPlan next(base::Micros now) override;
   void absorb(const contract::StepResult& result, base::Micros now) override;
   contract::Bounds bounds() const override { return inner_.bounds(); }
+  base::Micros predict(const contract::StepShape& shape) const override { return inner_.predict(shape); }
+  bool is_short_of_pages() const override { return inner_.is_short_of_pages(); }
 
   // What was wrong, at most a few sentences; empty when nothing was.
   const std::string& faults() const { return faults_; }

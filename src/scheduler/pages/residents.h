@@ -57,6 +57,10 @@ class Residents {
 
   // Tokens of the sequence's beginning that are cached now, if it may read them.
   uint32_t cached_tokens(const Sequence& sequence) const;
+  // Whether a row is free for a waiting sequence, but not the pages it starts with.
+  bool lacks_pages_for(const Sequence& sequence) const {
+    return count() < rows_max_ && !has_room_for(sequence, find_hit(sequence), 0);
+  }
   // In rank order. Both of them may change the set while the caller walks it: so walk by first_after().
   const std::set<Sequence*, ByRank>& all() const { return residents_; }
   // The first resident in `stage` that ranks behind `rank`; null when there is none.
