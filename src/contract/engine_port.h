@@ -38,6 +38,7 @@ struct RequestOutput {
 struct StepCompletion {
   StepResult result;
   std::vector<RequestOutput> outputs;  // only requests that have something to say
+  base::Micros sampling;               // of result.duration: from logits to what came of them
 };
 
 class EnginePort {

@@ -12,6 +12,8 @@
 #include "contract/generation.h"
 #include "contract/request.h"
 #include "contract/scheduler_port.h"
+#include "contract/step_record.h"
+#include "contract/time_parts.h"
 
 namespace takt::contract {
 
@@ -28,6 +30,8 @@ struct RequestTimes {
   // no step was measured.
   std::optional<base::Micros> predicted_ttft;
   std::optional<base::Micros> predicted_finish;
+  // With an output: where the time since the output before went, or since submission. Sums to it exactly.
+  TimeParts since_last;
 };
 
 // Receives one request's output. Called from the loop's thread, in order: must not block, throw or call back into the port.
@@ -61,6 +65,10 @@ class ServingPort {
   virtual void cancel(RequestId id) = 0;
   // A snapshot for health and metrics. Thread-safe.
   virtual Bounds bounds() const = 0;
+  // The clock of RequestTimes. Thread-safe.
+  virtual base::Micros now() const = 0;
+  // Who is told of each step; null: nobody. Thread-safe; after it has returned the one before is not called any more.
+  virtual void listen(StepListener* listener) = 0;
 };
 
 }  // namespace takt::contract

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -106,8 +107,13 @@ void Engine::plan_decode(const contract::DecodeRow& row) {
 
 contract::StepCompletion Engine::complete() {
   if (!row_tokens_.empty()) {
-    forward_->run(row_tokens_, segments_, wanted_rows_,
-                  [this](size_t index, std::span<float> logits) { take_logits(wanted_[index], logits); });
+    forward_->run(row_tokens_, segments_, wanted_rows_, [this](size_t index, std::span<float> logits) {
+      const auto began = std::chrono::steady_clock::now();
+      take_logits(wanted_[index], logits);
+      sampling_ += std::chrono::steady_clock::now() - began;
+    });
+    completion_.sampling = base::Micros(std::chrono::duration_cast<std::chrono::microseconds>(sampling_).count());
+    sampling_ = {};
     row_tokens_.clear();
   }
   return std::move(completion_);

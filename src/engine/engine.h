@@ -2,6 +2,7 @@
 // whether it ends its request.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -78,6 +79,7 @@ class Engine : public contract::EnginePort {
   std::vector<int64_t> wanted_rows_;
   std::vector<WantedLogits> wanted_;
   std::vector<uint64_t> allowed_;
+  std::chrono::steady_clock::duration sampling_{};
   contract::StepCompletion completion_;
 };
 

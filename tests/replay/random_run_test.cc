@@ -122,7 +122,33 @@ void check_record(const worlds::RequestRecord& record, const contract::Capacity&
   EXPECT_EQ(record.finish, outputs == arrival.output_tokens ? FinishReason::stop : FinishReason::length);
 }
 
+// Where the time of a request's tokens went sums to it, to the microsecond; so do the requests named as causes.
+void check_parts(const worlds::RequestRecord& record, contract::TimeParts& seen) {
+  ASSERT_EQ(record.parts.size(), record.output_tokens + size_t{1});
+  base::Micros sum;
+  for (size_t i = 0; i < record.parts.size(); ++i) {
+    const contract::TimeParts& parts = record.parts[i];
+    for (const base::Micros part : parts.micros) EXPECT_GE(part.count(), 0);
+    if (i == 0 && record.first_token) {
+      EXPECT_EQ(parts.total(), *record.first_token - record.arrival.at);
+    }
+    if (i > 0 && i < record.output_tokens) {
+      EXPECT_EQ(parts.total(), record.token_gaps[i - 1]);
+    }
+    base::Micros caused;
+    for (const auto& cause : parts.causes) {
+      EXPECT_NE(cause.request, record.id);
+      caused += cause.micros;
+    }
+    EXPECT_EQ(caused, parts[contract::TimePart::other_prefill]);
+    sum += parts.total();
+    seen.add(parts);
+  }
+  EXPECT_EQ(sum, *record.finished - record.arrival.at);
+}
+
 struct Totals {
+  contract::TimeParts parts;
   uint64_t requests = 0, steps = 0, preemptions = 0, refused = 0, cancelled = 0;
   uint64_t tokens_hit = 0, pages_evicted = 0, cached_in_the_middle = 0;
 };
@@ -141,6 +167,7 @@ void run_seed(uint64_t seed, Totals& totals) {
   worlds::TraceTraffic traffic(std::move(arrivals));
   worlds::SimWorld world(watching, capacity, truth, traffic);
 
+  world.account();
   const base::Status status = world.run();
   ASSERT_TRUE(status.ok()) << status.error().message;
   EXPECT_EQ(watching.faults(), "");
@@ -153,6 +180,7 @@ void run_seed(uint64_t seed, Totals& totals) {
   EXPECT_EQ(bounds.preemptions, world.preemptions());
   for (const worlds::RequestRecord& record : world.records()) {
     check_record(record, capacity);
+    if (!record.is_refused) check_parts(record, totals.parts);
     totals.refused += record.is_refused ? 1 : 0;
     totals.cancelled += record.finish == FinishReason::cancelled ? 1 : 0;
     totals.cached_in_the_middle += record.prompt_tokens_cached % capacity.page_tokens > 0 ? 1 : 0;
@@ -198,6 +226,12 @@ TEST(RandomRun, KeepsEveryInvariantAndReplays) {
   EXPECT_GT(totals.tokens_hit, runs * 10);
   EXPECT_GT(totals.cached_in_the_middle, runs);
   EXPECT_GT(totals.pages_evicted, runs);
+  for (size_t i = 0; i < contract::kTimePartCount; ++i) {
+    const auto part = static_cast<contract::TimePart>(i);
+    using enum contract::TimePart;
+    if (part == load || part == sampling || part == host || part == network) continue;  // not in a simulated world
+    EXPECT_GT(totals.parts[part].count(), 0) << contract::name(part);
+  }
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ void CollectingSink::on_output(const contract::RequestOutput& output, const cont
   tokens.insert(tokens.end(), output.tokens.begin(), output.tokens.end());
   text += output.text;
   times = request_times;
+  parts.push_back(times.since_last);
   if (output.finish != contract::FinishReason::none) {
     finish = output.finish;
     ++ends;

@@ -31,6 +31,7 @@ class CollectingSink : public contract::OutputSink {
   std::string text;
   contract::FinishReason finish = contract::FinishReason::none;
   contract::RequestTimes times;
+  std::vector<contract::TimeParts> parts;  // times.since_last of each output
   int ends = 0;
 
  private:

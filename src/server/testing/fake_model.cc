@@ -116,6 +116,11 @@ void FakeModel::cancel(contract::RequestId id) {
   event_.notify_all();
 }
 
+void FakeModel::listen(contract::StepListener* listener) {
+  const std::lock_guard lock(mutex_);
+  listener_ = listener;
+}
+
 contract::Bounds FakeModel::bounds() const {
   const std::lock_guard lock(mutex_);
   contract::Bounds bounds;
@@ -167,6 +172,13 @@ void FakeModel::run() {
 }
 
 void FakeModel::step() {
+  if (listener_ != nullptr) {
+    contract::StepRecord record;
+    record.step = ++steps_;
+    record.begin = record.end = now();
+    for (const auto& [id, entry] : entries_) record.decode_rows.push_back(contract::RequestId{id});
+    listener_->on_step(record);
+  }
   for (auto it = entries_.begin(); it != entries_.end();) {
     Entry& entry = it->second;
     if (is_held_ && !entry.is_cancelled) {
@@ -212,6 +224,11 @@ bool FakeModel::advance(Entry& entry) {
     }
   }
   if (output.finish != FinishReason::none) entry.times.finished = now();
+  const base::Micros time = now();
+  contract::TimeParts& parts = entry.times.since_last = {};
+  const base::Micros begin = entry.accounted.value_or(entry.times.submitted);
+  parts[contract::TimePart::own_compute] = time - begin;
+  entry.accounted = time;
   entry.sink->on_output(output, entry.times);
   return output.finish != FinishReason::none;
 }

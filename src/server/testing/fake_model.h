@@ -33,6 +33,8 @@ class FakeModel final : public contract::ServingPort {
   base::Result<contract::Acceptance> submit(contract::Submission submission) override;
   void cancel(contract::RequestId id) override;
   contract::Bounds bounds() const override;
+  base::Micros now() const override;
+  void listen(contract::StepListener* listener) override;
 
   ServedModel served();
   // No step is made while held.
@@ -49,10 +51,10 @@ class FakeModel final : public contract::ServingPort {
     std::shared_ptr<contract::OutputSink> sink;
     contract::RequestTimes times;
     std::string script;
+    std::optional<base::Micros> accounted;  // up to here by since_last
     bool has_script = false;
     bool is_cancelled = false;
   };
-  base::Micros now() const;
   void run();
   void step();
   // True when the request has ended.
@@ -65,6 +67,8 @@ class FakeModel final : public contract::ServingPort {
   mutable std::mutex mutex_;
   std::condition_variable event_;
   std::map<uint64_t, Entry> entries_;
+  contract::StepListener* listener_ = nullptr;
+  uint64_t steps_ = 0;
   uint64_t next_id_ = 1;
   bool is_held_ = false;
   bool is_stopped_ = false;

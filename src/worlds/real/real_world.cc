@@ -56,6 +56,7 @@ base::Result<contract::Acceptance> RealWorld::submit(contract::Submission submis
   entry.times.predicted_ttft = admission.predicted_ttft;
   entry.times.predicted_finish = admission.predicted_finish;
   entries_.emplace(request.id, std::move(entry));
+  ledger_.submit(request.id, time);
   has_event_ = true;
   event_.notify_all();
   return contract::Acceptance{request.id, admission.predicted_ttft, admission.predicted_finish};
@@ -81,6 +82,11 @@ contract::Bounds RealWorld::bounds() const {
   return scheduler_.bounds();
 }
 
+void RealWorld::listen(contract::StepListener* listener) {
+  const std::lock_guard guard(mutex_);
+  listener_ = listener;
+}
+
 void RealWorld::take_events() {
   has_event_ = false;
   for (contract::RequestId id : cancelled_) {
@@ -91,12 +97,14 @@ void RealWorld::take_events() {
     note_output(entry, output, now());
     engine_.release(id);
     entries_.erase(id);
+    ledger_.forget(id);
   }
   cancelled_.clear();
 }
 
 void RealWorld::start(const contract::StepPlan& plan) {
   const base::Micros time = now();
+  ledger_.begin_step(plan, scheduler_, time);
   for (const contract::PrefillChunk& chunk : plan.prefill_chunks) {
     contract::RequestTimes& times = entries_.at(chunk.request).times;
     if (times.first_scheduled) continue;
@@ -115,6 +123,8 @@ contract::StepCompletion RealWorld::complete() {
 
 void RealWorld::deliver(contract::StepCompletion& completion) {
   const base::Micros time = now();
+  ledger_.end_step(completion.result, completion.sampling, time);
+  if (listener_ != nullptr) listener_->on_step(ledger_.last_step());
   for (const contract::RequestOutput& output : completion.outputs) {
     Entry& entry = entries_.at(output.request);
     if (entry.is_cancelled) continue;  // take_events() ends it
@@ -122,6 +132,7 @@ void RealWorld::deliver(contract::StepCompletion& completion) {
     if (output.finish == contract::FinishReason::none) continue;
     engine_.release(output.request);
     entries_.erase(output.request);
+    ledger_.forget(output.request);
   }
 }
 
@@ -132,6 +143,7 @@ void RealWorld::note_output(Entry& entry, const contract::RequestOutput& output,
   if (!times.first_token && (!output.tokens.empty() || output.finish == contract::FinishReason::length))
     times.first_token = now;
   if (is_end) times.finished = now;
+  times.since_last = ledger_.take(output.request, now);
   entry.sink->on_output(output, times);
 }
 

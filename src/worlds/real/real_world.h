@@ -11,6 +11,7 @@
 #include "contract/engine_port.h"
 #include "contract/scheduler_port.h"
 #include "contract/serving_port.h"
+#include "worlds/time_ledger.h"
 
 namespace takt::worlds {
 
@@ -30,10 +31,11 @@ class RealWorld final : public contract::ServingPort {
   base::Result<contract::Acceptance> submit(contract::Submission submission) override;
   void cancel(contract::RequestId id) override;
   contract::Bounds bounds() const override;
+  base::Micros now() const override;
+  void listen(contract::StepListener* listener) override;
 
   // What run_loop() asks of a world (see worlds/loop.h).
   std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
-  base::Micros now() const;
   bool is_done() const { return is_draining_ && entries_.empty(); }
   void take_events();
   void start(const contract::StepPlan& plan);
@@ -57,6 +59,8 @@ class RealWorld final : public contract::ServingPort {
   std::condition_variable event_;
   // Guarded by mutex_.
   std::map<contract::RequestId, Entry> entries_;
+  TimeLedger ledger_;
+  contract::StepListener* listener_ = nullptr;
   std::vector<contract::RequestId> cancelled_;  // not told to their sinks yet
   uint64_t next_id_ = 1;
   bool has_event_ = false;

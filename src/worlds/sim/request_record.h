@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "contract/request.h"
+#include "contract/time_parts.h"
 #include "worlds/sim/traffic.h"
 
 namespace takt::worlds {
@@ -23,6 +24,8 @@ struct RequestRecord {
   uint32_t output_tokens = 0;
   std::vector<base::Micros> token_gaps;  // between successive output tokens
   base::Micros last_token;
+  // With SimWorld::account(): where the time up to the first token went, then each gap. And behind the last one, to the end.
+  std::vector<contract::TimeParts> parts;
 
   // Output tokens came at `now`.
   void note_tokens(uint32_t count, base::Micros now) {

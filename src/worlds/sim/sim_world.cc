@@ -71,6 +71,7 @@ void SimWorld::arrive(const Arrival& arrival) {
     const auto output_tokens_max = static_cast<uint32_t>(admission.output_tokens_max.count());
     engine_.admit(request, output_tokens_max, arrival.output_tokens, arrival.answer);
     ++live_count_;
+    if (ledger_) ledger_->submit(record.id, now_);
     if (arrival.cancel_after) hang_ups_.emplace(now_ + *arrival.cancel_after, record.id);
   } else {
     record.is_refused = true;
@@ -99,6 +100,7 @@ void SimWorld::hang_up(contract::RequestId id) {
 
 void SimWorld::start(const contract::StepPlan& plan) {
   plan_ = &plan;
+  if (ledger_) ledger_->begin_step(plan, scheduler_, now_);
   step_started_ = step_ends_ = now_;
   ++steps_;
   preemptions_ += plan.preempted.size();
@@ -126,10 +128,13 @@ contract::StepCompletion SimWorld::complete() {
 }
 
 void SimWorld::deliver(const contract::StepCompletion& completion) {
+  if (ledger_) ledger_->end_step(completion.result, completion.sampling, now_);
   for (const contract::RowResult& row : completion.result.rows) {
     RequestRecord* record = find_live(row.request);
     if (!record) continue;  // it hung up during the step
     record->note_tokens(row.tokens_accepted, now_);
+    for (uint32_t i = 0; ledger_ && i < row.tokens_accepted; ++i)
+      record->parts.push_back(ledger_->take(row.request, now_));
     if (row.finish == contract::FinishReason::none) continue;
     engine_.release(row.request);
     end(*record, row.finish);
@@ -143,6 +148,10 @@ void SimWorld::end(RequestRecord& record, contract::FinishReason reason) {
   record.finish = reason;
   record.finished = now_;
   --live_count_;
+  if (ledger_) {
+    record.parts.push_back(ledger_->take(record.id, now_));
+    ledger_->forget(record.id);
+  }
   traffic_.on_finished(now_);
 }
 

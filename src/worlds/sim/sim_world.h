@@ -19,6 +19,7 @@
 #include "worlds/sim/request_record.h"
 #include "worlds/sim/sim_engine.h"
 #include "worlds/sim/traffic.h"
+#include "worlds/time_ledger.h"
 
 namespace takt::worlds {
 
@@ -35,6 +36,8 @@ class SimWorld {
   // Called at the end of each step, with its plan and the time it began; now() is its end. Before run().
   using StepListener = std::function<void(const contract::StepPlan& plan, base::Micros began)>;
   void listen(StepListener listener) { listener_ = std::move(listener); }
+  // Divides every request's time into parts, as the real world does. Before run().
+  void account() { ledger_.emplace(); }
 
   // In order of arrival.
   const std::vector<RequestRecord>& records() const { return records_; }
@@ -69,6 +72,7 @@ class SimWorld {
   base::Micros now_;
   base::Status failure_;
   StepListener listener_;
+  std::optional<TimeLedger> ledger_;
 
   std::vector<RequestRecord> records_;  // [id - 1]
   size_t live_count_ = 0;
