@@ -8,6 +8,8 @@ namespace takt::apps {
 void add_run_command(CLI::App& app);
 void add_chat_command(CLI::App& app);
 void add_serve_command(CLI::App& app);
+void add_explain_command(CLI::App& app);
+void add_metrics_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_score_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);

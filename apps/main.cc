@@ -59,6 +59,8 @@ int main(int argc, char** argv) {
   takt::apps::add_run_command(app);
   takt::apps::add_chat_command(app);
   takt::apps::add_serve_command(app);
+  takt::apps::add_explain_command(app);
+  takt::apps::add_metrics_command(app);
   takt::apps::add_bench_command(app);
   takt::apps::add_inspect_command(app);
   takt::apps::add_tokenize_command(app);

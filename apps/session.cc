@@ -72,9 +72,9 @@ std::shared_ptr<const gguf::File> open_model_file(const std::string& model) {
 }
 
 Session::Session(const SessionOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
   const kernels::KernelSet& kernel_set = choose_kernels(options.kernels);
   file_ = open_model_file(options.model);
+  note_load("mapping");
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   pool_ = std::make_unique<base::ThreadPool>(options.threads > 0 ? options.threads : cores);
   {
@@ -85,11 +85,13 @@ Session::Session(const SessionOptions& options) {
     if (!model) fail(options.model + ": " + model.error().message);
     model_ = std::move(model).value();
   }
+  note_load("repacking");
   choose_capacity(options);
   const int64_t rows = capacity_.step_tokens_max;
   auto engine = engine::Engine::create(model_, *pool_, {capacity_.page_count, rows});
   if (!engine) fail(engine.error());
   engine_ = std::move(engine).value();
+  note_load("allocating");
   auto scheduler = scheduler::make_scheduler(capacity_, options.policy);
   if (!scheduler) fail(scheduler.error());
   scheduler_ = std::move(scheduler).value();
@@ -99,8 +101,16 @@ Session::Session(const SessionOptions& options) {
     recorder_ = std::make_unique<worlds::RecordingScheduler>(*scheduler_, capacity_, options.policy, record_stream_);
   }
   world_ = std::make_unique<worlds::RealWorld>(recorder_ ? *recorder_ : *scheduler_, *engine_);
-  load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  note_load("other");
   loop_ = std::thread([this] { world_->run(); });
+}
+
+// What was done since the last call is called so.
+void Session::note_load(const char* what) {
+  const auto now = std::chrono::steady_clock::now();
+  const auto done = base::Micros(static_cast<int64_t>(load_seconds_ * 1e6));
+  load_seconds_ = std::chrono::duration<double>(now - load_began_).count();
+  load_times_.emplace_back(what, base::Micros(static_cast<int64_t>(load_seconds_ * 1e6)) - done);
 }
 
 Session::~Session() {

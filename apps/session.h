@@ -3,10 +3,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/thread_pool.h"
@@ -58,10 +61,13 @@ class Session {
   const contract::Capacity& capacity() const { return capacity_; }
   int threads() const { return pool_->thread_count(); }
   double load_seconds() const { return load_seconds_; }
+  // The same by what was done, in order: they sum to it.
+  const std::vector<std::pair<std::string, base::Micros>>& load_times() const { return load_times_; }
   // Waits until the loop has ended (after world().drain() or stop()).
   void join();
 
  private:
+  void note_load(const char* what);
   void choose_capacity(const SessionOptions& options);
 
   std::shared_ptr<const gguf::File> file_;
@@ -75,6 +81,8 @@ class Session {
   std::unique_ptr<worlds::RealWorld> world_;
   std::thread loop_;
   double load_seconds_ = 0;
+  std::chrono::steady_clock::time_point load_began_ = std::chrono::steady_clock::now();
+  std::vector<std::pair<std::string, base::Micros>> load_times_;
 };
 
 }  // namespace takt::apps

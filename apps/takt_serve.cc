@@ -6,6 +6,7 @@
 
 #include "app_options.h"
 #include "base/log.h"
+#include "bench/roofline.h"
 #include "commands.h"
 #include "kernels/kernel_set.h"
 #include "log_sink.h"
@@ -23,7 +24,7 @@ struct ServeOptions {
   SessionOptions session;
   server::ServerOptions server;
   std::string alias;
-  std::string log_level = "info";
+  std::string log_level = "info", log_format = "text";
   PolicyOptions policy;
   std::string api_key_file;
 };
@@ -43,17 +44,32 @@ sigset_t stop_signals() {
   return signals;
 }
 
+std::string status_line(const server::ServerSummary& now) {
+  char text[160];
+  std::snprintf(text, sizeof text, "queue %u | prefill %.0f tok/s | decode %.0f tok/s | ITL p99 %.0f ms", now.waiting,
+                now.prompt_tokens_per_s, now.output_tokens_per_s, static_cast<double>(now.itl_p99.count()) / 1e3);
+  return text;
+}
+
 // Waits for a signal to stop. Meanwhile says what the load means whenever that has changed by a quarter, but not more often than
 // every five seconds, and whenever a promise was broken.
-int wait_and_report(const sigset_t& signals, Session& session) {
-  const timespec interval{5, 0};
+int wait_and_report(const sigset_t& signals, Session& session, const server::HttpServer& server) {
+  constexpr int kReportSeconds = 5;
+  const timespec interval{can_show_status() ? 1 : kReportSeconds, 0};
+  int seconds = 0;
   contract::Bounds said;
   const auto has_changed = [](base::Micros before, base::Micros now) {
     return 4 * std::abs((now - before).count()) > before.count() && (now - before).count() != 0;
   };
   for (;;) {
     const int signal = sigtimedwait(&signals, nullptr, &interval);
-    if (signal > 0) return signal;
+    if (signal > 0) {
+      show_status("");
+      return signal;
+    }
+    if (can_show_status()) show_status(status_line(server.summary()));
+    seconds += static_cast<int>(interval.tv_sec);
+    if (seconds % kReportSeconds != 0) continue;
     const contract::Bounds bounds = session.world().bounds();
     if (has_changed(said.gap_max, bounds.gap_max) || has_changed(said.prompt_wait_max, bounds.prompt_wait_max)) {
       say(base::LogLevel::info,
@@ -76,6 +92,18 @@ int wait_and_report(const sigset_t& signals, Session& session) {
   }
 }
 
+server::LiveFacts facts_of(const Session& session, const SessionOptions& options) {
+  server::LiveFacts facts;
+  facts.capacity = session.capacity();
+  facts.policy = options.policy;
+  if (const auto roofline = try_load_roofline(detect_machine())) {
+    const Ceilings ceilings = ceilings_of(*roofline, session.model().kernel_set->name, session.threads());
+    facts.machine = server::MachineCeilings{ceilings.int8_per_s, ceilings.read_bytes_per_s};
+  }
+  facts.load_times = session.load_times();
+  return facts;
+}
+
 server::ApiKeys read_keys(const std::string& path) {
   std::ifstream in(path);
   if (!in) fail("--api-key-file " + path + ": cannot be read");
@@ -93,7 +121,7 @@ void serve(ServeOptions options) {
   const sigset_t signals = stop_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  start_log(options.log_level);
+  start_log(options.log_level, options.log_format == "json" ? LogFormat::json : LogFormat::text);
   auto server = server::HttpServer::start(options.server);
   if (!server) fail(server.error());
   say(base::LogLevel::info, "listening on http://%s:%u, loading %s", options.server.host.c_str(), (*server)->port(),
@@ -106,6 +134,7 @@ void serve(ServeOptions options) {
   served.context_tokens = session.capacity().context_tokens;
   served.port = &session.world();
   served.text = text.services;
+  served.facts = facts_of(session, options.session);
   (*server)->serve(std::move(served));
   say(base::LogLevel::info, "ready: %s in %.2f s, %s kernels, %d threads, context %u, KV memory for %llu tokens in %s",
       session.model().shape.name.c_str(), session.load_seconds(), std::string(session.model().kernel_set->name).c_str(),
@@ -116,7 +145,7 @@ void serve(ServeOptions options) {
     say(base::LogLevel::warning, "not the fastest kernels: %s instead of %s (%s)",
         std::string(session.model().kernel_set->name).c_str(), std::string(best->name).c_str(),
         best->is_supported() ? "--kernels" : "this processor lacks what they need");
-  const int signal = wait_and_report(signals, session);
+  const int signal = wait_and_report(signals, session, **server);
   say(base::LogLevel::info, "%s: finishing %zu requests (again: stop at once)",
       signal == SIGTERM ? "SIGTERM" : "interrupted", (*server)->active_requests());
   (*server)->begin_drain();
@@ -142,6 +171,8 @@ void add_serve_command(CLI::App& app) {
              "only requests with a key of this file are served: a line each, KEY [interactive|batch|background]");
   add_option(*command, "--log-level", options->log_level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
+  add_option(*command, "--log", options->log_format, "text, or json: one object a line")
+      ->check(CLI::IsMember({"text", "json"}));
   add_option(*command, "--record", options->session.record,
              "write the scheduler's calls to this file (takt-sim replays them)");
   command->footer(

@@ -9,8 +9,8 @@ std::atomic<LogSink*> process_sink{nullptr};
 
 void set_log_sink(LogSink* sink) { process_sink.store(sink); }
 
-void log(LogLevel level, std::string_view message) {
-  if (LogSink* sink = process_sink.load()) sink->write(level, message);
+void log(LogLevel level, std::string_view message, std::string_view request) {
+  if (LogSink* sink = process_sink.load()) sink->write(level, message, request);
 }
 
 }  // namespace takt::base

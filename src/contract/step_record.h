@@ -24,6 +24,7 @@ struct StepRecord {
   uint64_t decode_positions = 0;  // over all decode rows, the positions each attends to
   std::vector<RequestId> preempted;
   uint32_t output_tokens = 0;
+  bool is_short_of_pages = false;  // the request that is to start next waits for KV pages
 };
 
 // Called on the loop's thread: must not block, throw or call back into the port.

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "server/http/connection.h"
+#include "server/http/json_writer.h"
 #include "server/openai/api.h"
 #include "server/openai/api_error.h"
 
@@ -46,6 +47,7 @@ class BeastServer final : public HttpServer {
   uint16_t port() const override { return port_; }
   void serve(ServedModel model) override;
   void begin_drain() override;
+  ServerSummary summary() const override;
   size_t active_requests() const override { return shared_->active_exchange_count; }
   void stop(std::chrono::milliseconds grace) override;
 
@@ -64,6 +66,7 @@ class BeastServer final : public HttpServer {
   std::unique_ptr<Api> api_;
   std::shared_ptr<ConnectionShared> shared_ = std::make_shared<ConnectionShared>();
   std::vector<std::thread> threads_;
+  contract::ServingPort* listened_ = nullptr;
   bool is_stopped_ = false;
 };
 
@@ -147,7 +150,20 @@ void BeastServer::serve(ServedModel model) {
   backend->created = static_cast<int64_t>(std::time(nullptr));
   backend->port = model.port;
   backend->text = std::move(model.text);
+  metrics_->set_model(replace_invalid_utf8(backend->name), model.facts);
+  backend->live = LiveModel{backend->name, backend->shape, backend->context_tokens, std::move(model.facts)};
+  backend->port->listen(metrics_.get());
+  listened_ = backend->port;
   api_->set_backend(std::move(backend));
+}
+
+ServerSummary BeastServer::summary() const {
+  if (listened_ == nullptr) return {};
+  LiveCursor cursor{UINT64_MAX, UINT64_MAX};  // no steps, no requests
+  const LiveSnapshot snapshot = metrics_->live().snapshot(cursor, listened_->now());
+  ServerSummary summary{0, snapshot.rates.prompt_tokens_per_s, snapshot.rates.output_tokens_per_s, snapshot.itl.p99};
+  for (const uint32_t waiting : snapshot.waiting) summary.waiting += waiting;
+  return summary;
 }
 
 void BeastServer::begin_drain() {
@@ -182,6 +198,7 @@ void BeastServer::stop(std::chrono::milliseconds grace) {
   background_.join();
   // With every socket and timer closed the io threads run out of work: nothing is left behind that could hold a connection.
   for (std::thread& thread : threads_) thread.join();
+  if (listened_ != nullptr) listened_->listen(nullptr);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "contract/model_shape.h"
 #include "contract/serving_port.h"
 #include "server/http/limits.h"
+#include "server/metrics/live_facts.h"
 #include "server/openai/api_keys.h"
 #include "server/openai/generation_request.h"
 #include "server/text_services.h"
@@ -40,6 +41,13 @@ struct ServedModel {
   uint32_t context_tokens = 0;
   contract::ServingPort* port = nullptr;  // its loop runs until stop() has returned
   TextServices text;
+  LiveFacts facts;
+};
+
+struct ServerSummary {
+  uint32_t waiting = 0;
+  double prompt_tokens_per_s = 0, output_tokens_per_s = 0;  // of the last second
+  base::Micros itl_p99;                                     // of the last minute; zero: no gaps
 };
 
 class HttpServer {
@@ -55,6 +63,8 @@ class HttpServer {
   virtual void serve(ServedModel model) = 0;
   // New generation requests are answered 503 shutting_down; running ones go on. Any thread.
   virtual void begin_drain() = 0;
+  // What is going on, for a line on the operator's screen. Any thread.
+  virtual ServerSummary summary() const = 0;
   // Requests being answered.
   virtual size_t active_requests() const = 0;
   // Drains, waits until every reply is written but no longer than `grace`, cancels what still runs, closes all connections and

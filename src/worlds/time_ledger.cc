@@ -84,6 +84,7 @@ void TimeLedger::begin_step(const contract::StepPlan& plan, const contract::Sche
   record_.step = plan.step;
   record_.begin = now;
   record_.preempted = plan.preempted;
+  record_.is_short_of_pages = is_kv_short_;
   record_.decode_positions = decode_shape_.decode_positions;
   estimate_shares(scheduler);
 }

@@ -36,6 +36,11 @@ class Connection::HttpExchange final : public Exchange {
   void end_stream() override {
     if (is_open()) connection_->end_stream();
   }
+  uint64_t bytes_enqueued() const override { return connection_->enqueued_bytes_; }
+  size_t bytes_waiting() const override { return connection_->output_bytes_; }
+  void on_written(std::function<void(uint64_t bytes)> callback) override {
+    if (is_open()) connection_->on_written_ = std::move(callback);
+  }
   void abort() override {
     if (is_open()) connection_->abort();
   }
@@ -176,6 +181,7 @@ void Connection::dispatch() {
   HttpRequest request = parser_->take();
   parser_ = std::make_unique<RequestParser>(shared_->limits);
   const std::string_view given_id = request.header("x-request-id");
+  request.received = std::chrono::steady_clock::now();
   request.request_id = is_valid_request_id(given_id) ? std::string(given_id) : make_request_id();
   is_active_ = true;
   ++shared_->active_exchange_count;
@@ -242,7 +248,7 @@ void Connection::begin_stream(const HttpReply& head, const HttpRequest& request)
 void Connection::write_stream(const std::string& piece) {
   if (piece.empty()) return;  // an empty chunk would end the stream
   if (output_bytes_ > shared_->limits.output_bytes_max) {
-    base::log(base::LogLevel::warning, "request " + current_->request().request_id + ": reader too slow, disconnected");
+    base::log(base::LogLevel::warning, "reader too slow, disconnected", current_->request().request_id);
     return abort();
   }
   if (!is_chunked_) return enqueue(piece);
@@ -269,6 +275,7 @@ void Connection::complete_response() {
 
 void Connection::enqueue(std::string bytes) {
   output_bytes_ += bytes.size();
+  enqueued_bytes_ += bytes.size();
   output_.push_back(std::move(bytes));
   start_write();
 }
@@ -302,6 +309,7 @@ void Connection::on_write(const error_code& error, size_t count) {
     output_front_written_ = 0;
     output_.pop_front();
   }
+  if (on_written_) on_written_(enqueued_bytes_ - output_bytes_);
   if (!output_.empty()) return start_write();
   if (state_ != State::responding) return;  // 100 Continue, while the body is read
   set_deadline(std::nullopt);
@@ -309,6 +317,7 @@ void Connection::on_write(const error_code& error, size_t count) {
 }
 
 void Connection::on_response_written() {
+  on_written_ = nullptr;
   if (is_active_) {
     is_active_ = false;
     --shared_->active_exchange_count;
@@ -370,6 +379,7 @@ void Connection::close() {
   request_timer_.cancel();
   output_.clear();
   output_bytes_ = 0;
+  on_written_ = nullptr;
   shared_->body_bytes -= std::exchange(accounted_body_bytes_, 0);
   if (is_active_) {
     is_active_ = false;

@@ -101,6 +101,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
   std::deque<std::string> output_;
   size_t output_bytes_ = 0;
+  uint64_t enqueued_bytes_ = 0;  // since the connection began
+  std::function<void(uint64_t)> on_written_;
   size_t output_front_written_ = 0;
   bool is_writing_ = false;
 };

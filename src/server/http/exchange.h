@@ -29,6 +29,7 @@ struct HttpRequest {
   std::string body;        // within ConnectionLimits::body_bytes_max
   std::string request_id;  // the client's x-request-id when it is well formed, or a generated one
   Caller caller;
+  std::chrono::steady_clock::time_point received;  // its last byte was read
 
   // The first value of a header, found without regard to case; empty when absent.
   std::string_view header(std::string_view name) const;
@@ -62,6 +63,12 @@ class Exchange {
   virtual void begin_stream(HttpReply head) = 0;
   virtual void write(std::string piece) = 0;
   virtual void end_stream() = 0;
+  // Bytes of this connection that were to be written so far, and how many of them the network has not taken yet.
+  virtual uint64_t bytes_enqueued() const = 0;
+  virtual size_t bytes_waiting() const = 0;
+  // Called on the strand with the bytes of bytes_enqueued() that the network has taken, whenever it took some, the last time
+  // when the reply is written whole. Destroyed after that, or when the client goes away.
+  virtual void on_written(std::function<void(uint64_t bytes)> callback) = 0;
   // Disconnects at once, dropping what was not sent yet. The disconnect callback is called.
   virtual void abort() = 0;
   // Called once, on the strand, when the client goes away before the reply is complete. Destroyed when the reply is complete.

@@ -10,188 +10,292 @@
 #include <mutex>
 #include <string>
 
+#include "server/metrics/metric_table.h"
+
 namespace takt::server {
 
 namespace {
 
-using prometheus::BuildCounter;
-using prometheus::BuildGauge;
-using prometheus::BuildHistogram;
+using contract::TimePart;
 using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Gauge;
 using prometheus::Histogram;
+using prometheus::Labels;
 
-// 1 ms to 100 s, about two buckets to an octave at the fast end: fine enough to tell a CPU's and a GPU's steps apart.
-const Histogram::BucketBoundaries kSeconds = {0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05,
-                                              0.075, 0.1,   0.15,  0.2,   0.3,    0.5,  0.75,  1,    1.5,  2,
-                                              3,     5,     7.5,   10,    15,     20,   30,    50,   75,   100};
+Histogram::BucketBoundaries buckets(std::span<const double> bounds) { return {bounds.begin(), bounds.end()}; }
 
-double seconds_between(base::Micros from, base::Micros to) { return static_cast<double>((to - from).count()) / 1e6; }
+double seconds(base::Micros micros) { return static_cast<double>(micros.count()) / 1e6; }
+double seconds_between(base::Micros from, base::Micros to) { return seconds(to - from); }
+
+// Raises a counter to what somebody else has counted.
+void raise(Counter& counter, double count) { counter.Increment(std::max(0.0, count - counter.Value())); }
 
 }  // namespace
 
+// Families and their metrics are looked up by the dictionary's name, so that nothing is shown that is not in it.
 struct ServerMetrics::Impl {
   prometheus::Registry registry;
 
-  Counter& counter(const char* name, const char* help) {
-    return BuildCounter().Name(name).Help(help).Register(registry).Add({});
+  template <class Builder>
+  auto& family(Builder builder, const char* name) {
+    return builder.Name(name).Help(std::string(metric(name).formula)).Register(registry);
   }
-  Gauge& gauge(const char* name, const char* help) {
-    return BuildGauge().Name(name).Help(help).Register(registry).Add({});
+  Family<Counter>& counters(const char* name) { return family(prometheus::BuildCounter(), name); }
+  Counter& counter(const char* name, const Labels& labels = {}) { return counters(name).Add(labels); }
+  Gauge& gauge(const char* name, const Labels& labels = {}) {
+    return family(prometheus::BuildGauge(), name).Add(labels);
   }
-  Histogram& histogram(const char* name, const char* help) {
-    return BuildHistogram().Name(name).Help(help).Register(registry).Add({}, kSeconds);
+  Histogram& histogram(const char* name, std::span<const double> bounds, const Labels& labels = {}) {
+    return family(prometheus::BuildHistogram(), name).Add(labels, buckets(bounds));
   }
+  Histogram& times(const char* name, const Labels& labels = {}) { return histogram(name, second_buckets(), labels); }
 
-  Family<Counter>& http_replies =
-      BuildCounter().Name("takt_http_replies_total").Help("HTTP replies begun, by status code.").Register(registry);
-  Family<Counter>& finished =
-      BuildCounter()
-          .Name("takt_requests_finished_total")
-          .Help("Accepted requests that ended, by endpoint and outcome. Each choice is a request.")
-          .Register(registry);
-  Family<Counter>& refused = BuildCounter()
-                                 .Name("takt_requests_refused_total")
-                                 .Help("Requests not accepted, by endpoint and reason (an error code).")
-                                 .Register(registry);
+  Family<Counter>& http_replies = counters("takt_http_replies_total");
+  Family<Counter>& finished = counters("takt_requests_finished_total");
+  Family<Counter>& refused = counters("takt_requests_refused_total");
+  Counter& prefill_tokens = counter("takt_prefill_tokens_total");
+  Counter& cached_tokens = counter("takt_prefill_cached_tokens_total");
+  Counter& output_tokens = counter("takt_output_tokens_total");
+  Counter& steps = counter("takt_steps_total");
+  Counter& step_sampling = counter("takt_step_sampling_seconds_total");
+  Histogram& prefill_steps = times("takt_step_seconds", {{"rows", "prefill"}});
+  Histogram& decode_steps = times("takt_step_seconds", {{"rows", "decode"}});
+  Histogram& mixed_steps = times("takt_step_seconds", {{"rows", "mixed"}});
+  Histogram& prediction_error = histogram("takt_predicted_ttft_error_ratio", ratio_buckets());
+  std::array<Counter*, contract::kTimePartCount> parts{};
 
-  Counter& prefill_tokens =
-      counter("takt_prefill_tokens_total", "Prompt tokens evaluated, of prompts that were finished.");
-  Counter& cached_tokens = counter("takt_prefill_cached_tokens_total",
-                                   "Prompt tokens taken from the prefix cache instead of being evaluated.");
-  Counter& decode_tokens =
-      counter("takt_output_tokens_total", "Output tokens produced, the first of each request included.");
-
-  Histogram& queue_seconds =
-      histogram("takt_queue_seconds", "From submission to the first prefill chunk, per request that got so far.");
-  Histogram& prefill_seconds =
-      histogram("takt_prefill_seconds", "From the first prefill chunk to the first output token, per request.");
-  Histogram& first_token_seconds =
-      histogram("takt_time_to_first_token_seconds", "From submission to the first output token, per request.");
-  Histogram& decode_seconds =
-      histogram("takt_decode_seconds", "From the first output token to the end, per request with two or more.");
-  Histogram& mean_gap_seconds =
-      histogram("takt_decode_mean_gap_seconds", "Decode time over (output tokens - 1), per request with two or more.");
-
-  Histogram& prediction_error =
-      BuildHistogram()
-          .Name("takt_predicted_ttft_error_ratio")
-          .Help("Time to first token over what was foretold at submission, per request: 1 is right, 2 twice as late.")
-          .Register(registry)
-          .Add({}, Histogram::BucketBoundaries{0.25, 0.5, 0.67, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.25, 1.5, 2, 4, 8});
+  // One figure under Takt's name and, once a model is served, under vLLM's.
+  struct Twin {
+    Histogram* ours = nullptr;
+    std::atomic<Histogram*> theirs{nullptr};
+    void observe(double value) {
+      ours->Observe(value);
+      if (Histogram* twin = theirs.load()) twin->Observe(value);
+    }
+  };
+  std::atomic<Counter*> success_stop{nullptr}, success_length{nullptr};  // vLLM's; null: no model yet
+  Twin first_token, gap, e2e, queue, prefill, decode, mean_gap, prompt_length, output_length;
+  // What llama-server sums up. (sums_mutex)
+  std::mutex sums_mutex;
+  double prefill_s = 0, decode_s = 0, prefill_n = 0, decode_n = 0;
 
   std::mutex render_mutex;
+  Labels model_labels;          // (render_mutex) empty: no model yet
+  contract::Capacity capacity;  // (render_mutex)
 
-  // Raises a counter to what the scheduler has counted. (render_mutex)
-  static void raise(Counter& raised, uint64_t count) {
-    raised.Increment(std::max(0.0, static_cast<double>(count) - raised.Value()));
-  }
-  void raise(const char* name, const char* help, uint64_t count) { raise(counter(name, help), count); }
-  void raise_seconds(const char* name, const char* help, base::Micros time) {
-    Counter& raised = counter(name, help);
-    raised.Increment(std::max(0.0, static_cast<double>(time.count()) / 1e6 - raised.Value()));
-  }
-  void raise_attainment(const contract::Bounds& bounds);
+  Impl();
+  void show_model(const std::string& name, const LiveFacts& facts);
+  void show_scheduler(const contract::Bounds& bounds);
+  void show_attainment(const contract::Bounds& bounds);
+  void show_vllm(const contract::Bounds& bounds);
+  void show_llamacpp(const contract::Bounds& bounds);
+  void record_times(const contract::RequestTimes& times);
 };
 
-void ServerMetrics::Impl::raise_attainment(const contract::Bounds& bounds) {
-  Family<Counter>& first_tokens = BuildCounter()
-                                      .Name("takt_first_tokens_total")
-                                      .Help("First tokens by class, and whether the class's TTFT limit was kept.")
-                                      .Register(registry);
-  Family<Counter>& gaps = BuildCounter()
-                              .Name("takt_token_gaps_total")
-                              .Help("Gaps between tokens by class, and whether the class's ITL limit was kept.")
-                              .Register(registry);
-  const auto count = [](Family<Counter>& family, const std::string& class_name, bool is_late, uint64_t value) {
-    raise(family.Add({{"service_class", class_name}, {"late", is_late ? "true" : "false"}}), value);
+ServerMetrics::Impl::Impl() {
+  first_token.ours = &times("takt_time_to_first_token_seconds");
+  gap.ours = &times("takt_inter_token_latency_seconds");
+  e2e.ours = &times("takt_e2e_seconds");
+  queue.ours = &times("takt_queue_seconds");
+  prefill.ours = &times("takt_prefill_seconds");
+  decode.ours = &times("takt_decode_seconds");
+  mean_gap.ours = &times("takt_decode_mean_gap_seconds");
+  prompt_length.ours = &histogram("takt_request_prompt_tokens", token_buckets());
+  output_length.ours = &histogram("takt_request_output_tokens", token_buckets());
+  for (size_t i = 0; i < contract::kTimePartCount; ++i) {
+    const auto part = static_cast<TimePart>(i);
+    if (part == TimePart::network) continue;  // known behind the loop only: see /v1/takt/requests
+    parts[i] = &counter("takt_request_part_seconds_total", {{"part", std::string(contract::name(part))}});
+  }
+}
+
+void ServerMetrics::Impl::show_model(const std::string& name, const LiveFacts& facts) {
+  const std::lock_guard lock(render_mutex);
+  capacity = facts.capacity;
+  model_labels = {{"model_name", name}, {"engine", "0"}};
+  first_token.theirs = &times("vllm:time_to_first_token_seconds", model_labels);
+  gap.theirs = &times("vllm:inter_token_latency_seconds", model_labels);
+  e2e.theirs = &times("vllm:e2e_request_latency_seconds", model_labels);
+  queue.theirs = &times("vllm:request_queue_time_seconds", model_labels);
+  prefill.theirs = &times("vllm:request_prefill_time_seconds", model_labels);
+  decode.theirs = &times("vllm:request_decode_time_seconds", model_labels);
+  mean_gap.theirs = &times("vllm:request_time_per_output_token_seconds", model_labels);
+  prompt_length.theirs = &histogram("vllm:request_prompt_tokens", token_buckets(), model_labels);
+  output_length.theirs = &histogram("vllm:request_generation_tokens", token_buckets(), model_labels);
+  const auto success = [this](const char* reason) {
+    Labels labels = model_labels;
+    labels["finished_reason"] = reason;
+    return &counter("vllm:request_success_total", labels);
+  };
+  success_stop = success("stop");
+  success_length = success("length");
+  Labels labels = model_labels;
+  labels["block_size"] = std::to_string(capacity.page_tokens);
+  labels["num_gpu_blocks"] = std::to_string(capacity.page_count);
+  labels["enable_prefix_caching"] = capacity.has_prefix_cache ? "True" : "False";
+  gauge("vllm:cache_config_info", labels).Set(1);
+  for (const auto& [part, micros] : facts.load_times)
+    gauge("takt_model_load_seconds", {{"part", part}}).Set(seconds(micros));
+}
+
+void ServerMetrics::Impl::show_scheduler(const contract::Bounds& bounds) {
+  gauge("takt_requests_waiting").Set(bounds.waiting_requests);
+  gauge("takt_requests_prefilling").Set(bounds.prefilling_requests);
+  gauge("takt_requests_decoding").Set(bounds.decoding_requests);
+  gauge("takt_prefill_queue_tokens").Set(static_cast<double>(bounds.waiting_tokens.count()));
+  gauge("takt_kv_pages_used").Set(bounds.pages_used);
+  gauge("takt_kv_pages_free").Set(bounds.pages_free);
+  gauge("takt_kv_pages_cached").Set(bounds.pages_cached);
+  gauge("takt_decode_gap_bound_seconds").Set(seconds(bounds.gap_max));
+  gauge("takt_prefill_wait_bound_seconds").Set(seconds(bounds.prompt_wait_max));
+  gauge("takt_step_target_seconds").Set(seconds(bounds.step_us_target));
+  gauge("takt_chunk_tokens").Set(bounds.chunk_tokens);
+  gauge("takt_step_margin_ratio").Set(bounds.margin_thousandths / 1e3);
+  const auto count = [this](const char* name, uint64_t value) { raise(counter(name), static_cast<double>(value)); };
+  count("takt_preemptions_total", bounds.preemptions);
+  count("takt_preempted_tokens_total", bounds.preempted_tokens_lost);
+  raise(counter("takt_preempted_seconds_total"), seconds(bounds.preempted_time_lost));
+  count("takt_prefix_cache_queries_total", bounds.prefix_tokens_asked);
+  count("takt_prefix_cache_hits_total", bounds.prefix_tokens_hit);
+  count("takt_prefix_cache_evictions_total", bounds.prefix_pages_evicted);
+  count("takt_bound_violations_total", bounds.bound_violations);
+}
+
+void ServerMetrics::Impl::show_attainment(const contract::Bounds& bounds) {
+  const auto count = [this](const char* name, const std::string& class_name, bool is_late, uint64_t value) {
+    raise(counter(name, {{"service_class", class_name}, {"late", is_late ? "true" : "false"}}),
+          static_cast<double>(value));
   };
   for (const contract::ServiceClass service_class : contract::kServiceClasses) {
     const contract::ClassAttainment& attainment = bounds.attainment[static_cast<size_t>(service_class)];
     const std::string class_name(contract::name(service_class));
-    count(first_tokens, class_name, false, attainment.first_tokens - attainment.first_tokens_late);
-    count(first_tokens, class_name, true, attainment.first_tokens_late);
-    count(gaps, class_name, false, attainment.gaps - attainment.gaps_late);
-    count(gaps, class_name, true, attainment.gaps_late);
+    count("takt_first_tokens_total", class_name, false, attainment.first_tokens - attainment.first_tokens_late);
+    count("takt_first_tokens_total", class_name, true, attainment.first_tokens_late);
+    count("takt_token_gaps_total", class_name, false, attainment.gaps - attainment.gaps_late);
+    count("takt_token_gaps_total", class_name, true, attainment.gaps_late);
   }
+}
+
+void ServerMetrics::Impl::show_vllm(const contract::Bounds& bounds) {
+  if (model_labels.empty()) return;
+  const double pages = std::max(1u, bounds.pages_used + bounds.pages_free);
+  gauge("vllm:num_requests_running", model_labels).Set(bounds.prefilling_requests + bounds.decoding_requests);
+  gauge("vllm:num_requests_waiting", model_labels).Set(bounds.waiting_requests);
+  gauge("vllm:kv_cache_usage_perc", model_labels).Set(bounds.pages_used / pages);
+  const auto count = [this](const char* name, double value) { raise(counter(name, model_labels), value); };
+  count("vllm:prompt_tokens_total", prefill_tokens.Value() + cached_tokens.Value());
+  count("vllm:generation_tokens_total", output_tokens.Value());
+  count("vllm:prefix_cache_queries_total", static_cast<double>(bounds.prefix_tokens_asked));
+  count("vllm:prefix_cache_hits_total", static_cast<double>(bounds.prefix_tokens_hit));
+  count("vllm:num_preemptions_total", static_cast<double>(bounds.preemptions));
+}
+
+void ServerMetrics::Impl::show_llamacpp(const contract::Bounds& bounds) {
+  gauge("llamacpp:requests_processing").Set(bounds.prefilling_requests + bounds.decoding_requests);
+  gauge("llamacpp:requests_deferred").Set(bounds.waiting_requests);
+  raise(counter("llamacpp:prompt_tokens_total"), prefill_tokens.Value());
+  raise(counter("llamacpp:tokens_predicted_total"), output_tokens.Value());
+  raise(counter("llamacpp:n_decode_total"), steps.Value());
+  const std::lock_guard lock(sums_mutex);
+  raise(counter("llamacpp:prompt_seconds_total"), prefill_s);
+  raise(counter("llamacpp:tokens_predicted_seconds_total"), decode_s);
+  gauge("llamacpp:prompt_tokens_seconds").Set(prefill_s > 0 ? prefill_n / prefill_s : 0);
+  gauge("llamacpp:predicted_tokens_seconds").Set(decode_s > 0 ? decode_n / decode_s : 0);
 }
 
 ServerMetrics::ServerMetrics() : impl_(std::make_unique<Impl>()) {}
 ServerMetrics::~ServerMetrics() = default;
+
+void ServerMetrics::set_model(const std::string& name, const LiveFacts& facts) {
+  live_.set_policy(facts.policy);
+  impl_->show_model(name, facts);
+}
 
 void ServerMetrics::count_http_reply(int status) {
   impl_->http_replies.Add({{"code", std::to_string(status)}}).Increment();
 }
 
 void ServerMetrics::count_refusal(std::string_view endpoint, std::string_view reason) {
+  ++refused_count_;
   impl_->refused.Add({{"endpoint", std::string(endpoint)}, {"reason", std::string(reason)}}).Increment();
 }
 
-void ServerMetrics::add_prompt_tokens(base::Tokens evaluated, base::Tokens cached) {
-  impl_->prefill_tokens.Increment(static_cast<double>(evaluated.count()));
-  impl_->cached_tokens.Increment(static_cast<double>(cached.count()));
+void ServerMetrics::on_step(const contract::StepRecord& record) {
+  live_.on_step(record);
+  impl_->steps.Increment();
+  impl_->step_sampling.Increment(seconds(record.sampling));
+  Histogram& histogram = record.prefill_chunks.empty() ? impl_->decode_steps
+                         : record.decode_rows.empty()  ? impl_->prefill_steps
+                                                       : impl_->mixed_steps;
+  histogram.Observe(seconds_between(record.begin, record.end));
 }
 
-void ServerMetrics::add_output_tokens(base::Tokens count) {
-  impl_->decode_tokens.Increment(static_cast<double>(count.count()));
+void ServerMetrics::record_output(const contract::RequestOutput& output, const contract::RequestTimes& times,
+                                  bool is_first) {
+  live_.on_output(output, times);
+  for (size_t i = 0; i < contract::kTimePartCount; ++i) {
+    const base::Micros part = times.since_last.micros[i];
+    if (part.count() > 0 && impl_->parts[i] != nullptr) impl_->parts[i]->Increment(seconds(part));
+  }
+  const auto tokens = static_cast<int64_t>(output.tokens.size());
+  impl_->output_tokens.Increment(static_cast<double>(tokens));
+  if (is_first && times.first_token) {
+    const base::Tokens cached = times.prompt_tokens_cached;
+    impl_->prefill_tokens.Increment(static_cast<double>((times.prompt_tokens - cached).count()));
+    impl_->cached_tokens.Increment(static_cast<double>(cached.count()));
+  } else if (!is_first) {
+    for (int64_t i = 0; i < tokens; ++i)
+      impl_->gap.observe(seconds(times.since_last.total()) / static_cast<double>(tokens));
+  }
 }
 
 void ServerMetrics::record_finish(std::string_view endpoint, contract::FinishReason finish,
                                   const contract::RequestTimes& times) {
-  impl_->finished.Add({{"endpoint", std::string(endpoint)}, {"outcome", std::string(contract::name(finish))}})
-      .Increment();
+  const std::string outcome(contract::name(finish));
+  impl_->finished.Add({{"endpoint", std::string(endpoint)}, {"outcome", outcome}}).Increment();
+  impl_->record_times(times);
+  Counter* success = finish == contract::FinishReason::stop     ? impl_->success_stop.load()
+                     : finish == contract::FinishReason::length ? impl_->success_length.load()
+                                                                : nullptr;
+  if (success != nullptr) success->Increment();
+}
+
+void ServerMetrics::Impl::record_times(const contract::RequestTimes& times) {
   if (!times.first_scheduled) return;
-  impl_->queue_seconds.Observe(seconds_between(times.submitted, *times.first_scheduled));
+  queue.observe(seconds_between(times.submitted, *times.first_scheduled));
   if (!times.first_token) return;
-  impl_->prefill_seconds.Observe(seconds_between(*times.first_scheduled, *times.first_token));
-  impl_->first_token_seconds.Observe(seconds_between(times.submitted, *times.first_token));
-  if (times.predicted_ttft && times.predicted_ttft->count() > 0) {
-    impl_->prediction_error.Observe(seconds_between(times.submitted, *times.first_token) * 1e6 /
-                                    static_cast<double>(times.predicted_ttft->count()));
+  const double ttft = seconds_between(times.submitted, *times.first_token);
+  const double prefill_time = seconds_between(*times.first_scheduled, *times.first_token);
+  prefill.observe(prefill_time);
+  first_token.observe(ttft);
+  if (times.predicted_ttft && times.predicted_ttft->count() > 0)
+    prediction_error.Observe(ttft / seconds(*times.predicted_ttft));
+  prompt_length.observe(static_cast<double>(times.prompt_tokens.count()));
+  output_length.observe(static_cast<double>(times.output_tokens.count()));
+  if (!times.finished) return;
+  e2e.observe(seconds_between(times.submitted, *times.finished));
+  const double decode_time = seconds_between(*times.first_token, *times.finished);
+  const auto gap_count = static_cast<double>(std::max<int64_t>(0, times.output_tokens.count() - 1));
+  {
+    const std::lock_guard lock(sums_mutex);
+    prefill_s += prefill_time;
+    prefill_n += static_cast<double>((times.prompt_tokens - times.prompt_tokens_cached).count());
+    decode_s += gap_count > 0 ? decode_time : 0;
+    decode_n += gap_count;
   }
-  if (!times.finished || times.output_tokens.count() < 2) return;
-  const double decode = seconds_between(*times.first_token, *times.finished);
-  impl_->decode_seconds.Observe(decode);
-  impl_->mean_gap_seconds.Observe(decode / static_cast<double>(times.output_tokens.count() - 1));
+  if (gap_count == 0) return;
+  decode.observe(decode_time);
+  mean_gap.observe(decode_time / gap_count);
 }
 
 std::string ServerMetrics::render(const std::optional<contract::Bounds>& bounds) {
   const std::lock_guard lock(impl_->render_mutex);
   if (bounds) {
-    const auto set = [this](const char* name, const char* help, double value) { impl_->gauge(name, help).Set(value); };
-    set("takt_requests_waiting", "Requests whose prompt is not begun.", bounds->waiting_requests);
-    set("takt_requests_prefilling", "Requests whose prompt is being evaluated.", bounds->prefilling_requests);
-    set("takt_requests_decoding", "Requests that produce output tokens.", bounds->decoding_requests);
-    set("takt_prefill_queue_tokens", "Prompt tokens not evaluated yet, of all requests.",
-        static_cast<double>(bounds->waiting_tokens.count()));
-    set("takt_kv_pages_used", "KV pages held by requests.", bounds->pages_used);
-    set("takt_kv_pages_free", "KV pages that no request holds.", bounds->pages_free);
-    set("takt_kv_pages_cached", "Of the free KV pages, those that the prefix cache keeps until they are needed.",
-        bounds->pages_cached);
-    set("takt_decode_gap_bound_seconds", "The longest gap a decoding request can see now; 0: not known yet.",
-        static_cast<double>(bounds->gap_max.count()) / 1e6);
-    set("takt_prefill_wait_bound_seconds", "The longest wait of the prompt at the end of the queue; 0: not known yet.",
-        static_cast<double>(bounds->prompt_wait_max.count()) / 1e6);
-    set("takt_step_target_seconds", "What the last step of both phases was allowed to take; 0: none yet.",
-        static_cast<double>(bounds->step_us_target.count()) / 1e6);
-    set("takt_chunk_tokens", "Prompt tokens of that step.", bounds->chunk_tokens);
-    set("takt_step_margin_ratio", "How much longer than expected a step is planned to be at most.",
-        bounds->margin_thousandths / 1e3);
-    impl_->raise("takt_preemptions_total", "Requests whose KV pages were taken away for a while.", bounds->preemptions);
-    impl_->raise("takt_preempted_tokens_total", "Tokens evaluated again after preemptions.",
-                 bounds->preempted_tokens_lost);
-    impl_->raise_seconds("takt_preempted_seconds_total", "Time that this was expected to take.",
-                         bounds->preempted_time_lost);
-    impl_->raise("takt_prefix_cache_queries_total", "Tokens of starting requests that might have been cached.",
-                 bounds->prefix_tokens_asked);
-    impl_->raise("takt_prefix_cache_hits_total", "Of these, tokens taken from the prefix cache.",
-                 bounds->prefix_tokens_hit);
-    impl_->raise("takt_prefix_cache_evictions_total", "Cached KV pages given up because pages were needed.",
-                 bounds->prefix_pages_evicted);
-    impl_->raise("takt_bound_violations_total", "Steps that took longer than was promised for them.",
-                 bounds->bound_violations);
-    impl_->raise_attainment(*bounds);
+    impl_->show_scheduler(*bounds);
+    impl_->show_attainment(*bounds);
+    impl_->show_vllm(*bounds);
+    impl_->show_llamacpp(*bounds);
   }
   return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
 }

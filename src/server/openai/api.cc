@@ -1,12 +1,15 @@
 #include "server/openai/api.h"
 #include "server/openai/bounds_reply.h"
 
+#include <chrono>
 #include <exception>
 #include <new>
 
 #include "server/http/json_writer.h"
 #include "server/http/origin.h"
+#include "server/metrics/live_json.h"
 #include "server/openai/generation_job.h"
+#include "server/openai/live_stream.h"
 #include "server/openai/text_endpoints.h"
 
 namespace takt::server {
@@ -30,6 +33,9 @@ const std::vector<Api::Route>& Api::routes() {
       {"GET", "/health", &Api::show_health},
       {"GET", "/metrics", &Api::show_metrics},
       {"GET", "/takt/bounds", &Api::show_bounds},
+      {"GET", "/takt/live", &Api::stream_live},
+      {"GET", "/takt/requests", &Api::list_requests},
+      {"GET", "/takt/requests/", &Api::show_request},
       {"GET", "/", &Api::show_start_page},
   };
   return routes;
@@ -122,6 +128,13 @@ std::optional<ApiError> encode_prompts(const Backend& backend, PreparedGeneratio
 }
 
 }  // namespace
+
+Api::Api(ApiOptions options, std::shared_ptr<ServerMetrics> metrics)
+    : options_(std::move(options)),
+      metrics_(std::move(metrics)),
+      started_unix_ms_(
+          std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+              .count()) {}
 
 void Api::set_backend(std::shared_ptr<const Backend> backend) {
   const std::lock_guard lock(mutex_);
@@ -327,6 +340,40 @@ void Api::show_metrics(const std::shared_ptr<Exchange>& exchange) {
   HttpReply reply;
   reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
   reply.body = metrics_->render(current != nullptr ? std::optional(current->port->bounds()) : std::nullopt);
+  exchange->reply(std::move(reply));
+}
+
+void Api::stream_live(const std::shared_ptr<Exchange>& exchange) {
+  if (exchange->request().method == "HEAD") return exchange->reply({});
+  LiveStream::Source source{[this] { return backend(); }, [this] { return is_draining_.load(); }, started_unix_ms_};
+  std::make_shared<LiveStream>(exchange, metrics_, std::move(source))->start();
+}
+
+void Api::list_requests(const std::shared_ptr<Exchange>& exchange) {
+  const std::shared_ptr<const Backend> current = backend();
+  HttpReply reply;
+  reply.body = requests_json(metrics_->live().recent(), current ? current->port->now() : base::Micros(0));
+  exchange->reply(std::move(reply));
+}
+
+// By the id of the request or of its reply.
+void Api::show_request(const std::shared_ptr<Exchange>& exchange) {
+  std::string id =
+      percent_decoded(without_version(exchange->request().path).substr(std::string_view("/takt/requests/").size()));
+  std::optional<RequestTrace> trace = metrics_->live().find(id);
+  for (const std::string_view prefix : {"chatcmpl-", "cmpl-"}) {
+    if (!trace && std::string_view(id).substr(0, prefix.size()) == prefix)
+      trace = metrics_->live().find(std::string_view(id).substr(prefix.size()));
+  }
+  const std::shared_ptr<const Backend> current = backend();
+  if (!trace || current == nullptr) {
+    return exchange->reply(error_reply(to_api_error(
+        {base::ErrorCode::not_found, "no request '" + replace_invalid_utf8(id) + "' among the " +
+                                         std::to_string(kRequestsKept) + " that ended last and those running"})));
+  }
+  HttpReply reply;
+  reply.body = request_json(*trace, current->port->now(),
+                            [this](contract::RequestId request) { return metrics_->live().public_id(request); });
   exchange->reply(std::move(reply));
 }
 

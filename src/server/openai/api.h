@@ -26,8 +26,7 @@ struct ApiOptions {
 
 class Api {
  public:
-  Api(ApiOptions options, std::shared_ptr<ServerMetrics> metrics)
-      : options_(std::move(options)), metrics_(std::move(metrics)) {}
+  Api(ApiOptions options, std::shared_ptr<ServerMetrics> metrics);
 
   // From here on requests are served by this model. Thread-safe.
   void set_backend(std::shared_ptr<const Backend> backend);
@@ -62,10 +61,14 @@ class Api {
   void show_health(const std::shared_ptr<Exchange>& exchange);
   void show_bounds(const std::shared_ptr<Exchange>& exchange);
   void show_metrics(const std::shared_ptr<Exchange>& exchange);
+  void stream_live(const std::shared_ptr<Exchange>& exchange);
+  void list_requests(const std::shared_ptr<Exchange>& exchange);
+  void show_request(const std::shared_ptr<Exchange>& exchange);
   void show_start_page(const std::shared_ptr<Exchange>& exchange);
 
   const ApiOptions options_;
   const std::shared_ptr<ServerMetrics> metrics_;
+  const int64_t started_unix_ms_;
   std::atomic<bool> is_draining_{false};
   mutable std::mutex mutex_;
   std::shared_ptr<const Backend> backend_;  // (mutex_)

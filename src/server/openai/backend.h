@@ -6,6 +6,7 @@
 
 #include "contract/model_shape.h"
 #include "contract/serving_port.h"
+#include "server/metrics/live_json.h"
 #include "server/text_services.h"
 
 namespace takt::server {
@@ -17,6 +18,7 @@ struct Backend {
   int64_t created = 0;                    // seconds since 1970: when it was ready
   contract::ServingPort* port = nullptr;  // outlives the server
   TextServices text;
+  LiveModel live;
 };
 
 }  // namespace takt::server

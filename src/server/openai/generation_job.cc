@@ -33,6 +33,8 @@ void GenerationJob::start() {
       if (const auto self = weak.lock()) self->on_timeout();
     });
   }
+  write_clock_ = std::make_shared<WriteClock>(metrics_, *backend_->port);
+  exchange_->on_written([clock = write_clock_](uint64_t bytes) { clock->on_written(bytes); });
   for (size_t i = 0; i < choices_.size(); ++i) {
     if (const auto error = submit(i)) return refuse(*error, choices_[i].prompt_index);
   }
@@ -79,7 +81,24 @@ std::optional<base::Error> GenerationJob::submit(size_t index) {
     exchange_->reply_headers().emplace_back("x-takt-predicted-ttft-ms", std::to_string(ms));
   }
   ++running_count_;
+  show_to_watchers(index);
   return std::nullopt;
+}
+
+void GenerationJob::show_to_watchers(size_t index) {
+  const Choice& choice = choices_[index];
+  const HttpRequest& request = exchange_->request();
+  const base::Micros now = backend_->port->now();
+  const auto age = std::chrono::steady_clock::now() - request.received;
+  RequestFacts facts;
+  facts.id = choice.request;
+  facts.public_id = request.request_id + (index > 0 ? "#" + std::to_string(index) : "");
+  facts.endpoint = std::string(name(prepared_.request.endpoint));
+  facts.service_class = prepared_.request.service_class.value_or(request.caller.default_class);
+  facts.received = now - base::Micros(std::chrono::duration_cast<std::chrono::microseconds>(age).count());
+  const auto prompt_tokens = static_cast<int64_t>(prepared_.prompts[choice.prompt_index]->size());
+  metrics_->live().add(std::move(facts), now, base::Tokens(prompt_tokens));
+  write_clock_->add(choice.request);
 }
 
 void GenerationJob::refuse(const base::Error& error, size_t prompt_index) {
@@ -108,6 +127,8 @@ void GenerationJob::on_output(size_t index, contract::RequestOutput output, cons
   std::move(output.prompt_positions.begin(), output.prompt_positions.end(),
             std::back_inserter(choice.prompt_positions));
   choice.finish = output.finish;
+  if (choice.finish != FinishReason::none && prepared_.request.has_timing_parts)
+    choice.parts = metrics_->live().find(choice.request);
   if (prepared_.request.stream) {
     stream_output(index, output);
     if (choice.queue == nullptr) return;  // the reader was too slow and is gone
@@ -133,11 +154,14 @@ void GenerationJob::stream_output(size_t index, const contract::RequestOutput& o
   ChoiceView view{index, output.text, std::nullopt, choice.finish, nullptr};
   if (has_logprobs) view.logprobs.emplace(LogprobsView{output.tokens, false, choice.text_characters});
   if (choice.finish != FinishReason::none && choices_.size() == 1) view.timings = &choice.times;
+  if (choice.parts) view.parts = &*choice.parts;
   chunks += choice_chunk(head_, view, prepared_.request.include_usage, backend_->text.token_bytes);
   for (const TokenOutput& token : output.tokens) {
     if (has_logprobs) choice.text_characters += character_count(backend_->text.token_bytes(token.id));
   }
   exchange_->write(std::move(chunks));
+  write_clock_->note(choice.request, static_cast<uint64_t>(choice.times.output_tokens.count()),
+                     exchange_->bytes_enqueued());
 }
 
 std::string GenerationJob::stream_beginning(size_t index) {
@@ -179,6 +203,7 @@ void GenerationJob::finish() {
     }
     ChoiceView view{i, choice.text, std::nullopt, choice.finish, &choice.times};
     if (request.top_logprobs) view.logprobs.emplace(LogprobsView{choice.tokens, request.echo, 0});
+    if (choice.parts) view.parts = &*choice.parts;
     views.push_back(std::move(view));
   }
   HttpReply reply;

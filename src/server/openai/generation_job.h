@@ -11,6 +11,7 @@
 #include "server/openai/generation_reply.h"
 #include "server/openai/generation_request.h"
 #include "server/openai/output_queue.h"
+#include "server/openai/write_clock.h"
 
 namespace takt::server {
 
@@ -42,9 +43,11 @@ class GenerationJob final : public std::enable_shared_from_this<GenerationJob>, 
     std::vector<contract::TokenOutput> tokens;            // with log-probabilities; whole replies only
     contract::FinishReason finish = contract::FinishReason::none;
     contract::RequestTimes times;
+    std::optional<RequestTrace> parts;  // at its end, when the timings are to have them
   };
 
   std::optional<base::Error> submit(size_t index);
+  void show_to_watchers(size_t index);
   void refuse(const base::Error& error, size_t prompt_index);
   void on_output(size_t index, contract::RequestOutput output, const contract::RequestTimes& times) override;
   void on_overflow() override;
@@ -66,6 +69,7 @@ class GenerationJob final : public std::enable_shared_from_this<GenerationJob>, 
   ReplyHead head_;
   std::vector<Choice> choices_;
   size_t running_count_ = 0;
+  std::shared_ptr<WriteClock> write_clock_;
 };
 
 }  // namespace takt::server

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/metrics/live_json.h"
 #include "text/utf8.h"
 
 namespace takt::server {
@@ -144,7 +145,7 @@ size_t character_count(std::string_view bytes) {
       std::count_if(bytes.begin(), bytes.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-void write_timings(JsonWriter& json, const contract::RequestTimes& times) {
+void write_timings(JsonWriter& json, const contract::RequestTimes& times, const RequestTrace* parts) {
   const int64_t submitted = times.submitted.count();
   const int64_t finished = times.finished ? times.finished->count() : submitted;
   const int64_t scheduled = times.first_scheduled ? times.first_scheduled->count() : finished;
@@ -168,6 +169,7 @@ void write_timings(JsonWriter& json, const contract::RequestTimes& times) {
     json.key("predicted_ttft_ms").number(static_cast<double>(times.predicted_ttft->count()) / 1e3);
   if (times.predicted_finish)
     json.key("predicted_finish_ms").number(static_cast<double>(times.predicted_finish->count()) / 1e3);
+  if (parts != nullptr) write_phase_fields(json, *parts, parts->delivered_last);
   json.end_object();
 }
 
@@ -192,13 +194,15 @@ std::string reply_json(const ReplyHead& head, const std::vector<ChoiceView>& cho
     }
     write_logprobs(json, head.endpoint, choice, token_bytes);
     write_finish(json, choice.finish);
-    if (choices.size() > 1 && choice.timings != nullptr) write_timings(json.key("timings"), *choice.timings);
+    if (choices.size() > 1 && choice.timings != nullptr)
+      write_timings(json.key("timings"), *choice.timings, choice.parts);
     json.end_object();
   }
   json.end_array();
   write_usage(json, usage);
   write_seed(json, head);
-  if (choices.size() == 1 && choices[0].timings != nullptr) write_timings(json.key("timings"), *choices[0].timings);
+  if (choices.size() == 1 && choices[0].timings != nullptr)
+    write_timings(json.key("timings"), *choices[0].timings, choices[0].parts);
   json.end_object();
   return json.take();
 }
@@ -232,7 +236,7 @@ std::string choice_chunk(const ReplyHead& head, const ChoiceView& choice, bool h
   write_finish(json, choice.finish);
   json.end_object().end_array();
   if (choice.finish != FinishReason::none) write_seed(json, head);
-  if (choice.timings != nullptr) write_timings(json.key("timings"), *choice.timings);
+  if (choice.timings != nullptr) write_timings(json.key("timings"), *choice.timings, choice.parts);
   return finish_chunk(json, has_usage);
 }
 

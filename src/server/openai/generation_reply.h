@@ -11,6 +11,7 @@
 #include "contract/engine_port.h"
 #include "contract/serving_port.h"
 #include "server/http/json_writer.h"
+#include "server/metrics/request_trace.h"
 #include "server/openai/generation_request.h"
 
 namespace takt::server {
@@ -42,6 +43,7 @@ struct ChoiceView {
   std::optional<LogprobsView> logprobs;
   contract::FinishReason finish = contract::FinishReason::none;  // none: written as null
   const contract::RequestTimes* timings = nullptr;               // may be null
+  const RequestTrace* parts = nullptr;                           // what `timings` says besides; may be null
 };
 
 struct Usage {
@@ -58,7 +60,9 @@ struct Usage {
 //   predicted_ms  from there to the end. predicted_n counts all output tokens, but the first is the prompt's own fruit: the rates
 //                 are those of the other predicted_n - 1, and 0 when there is none (llama-server divides by n, which shows
 //                 hundreds of tokens a second for an answer of one).
-void write_timings(JsonWriter& json, const contract::RequestTimes& times);
+// With `parts`: also `end_to_end_us`, `phases_us` (they sum to it), `prefill_parts_us` and `decode_parts_us`, up to when the reply's
+// end is written.
+void write_timings(JsonWriter& json, const contract::RequestTimes& times, const RequestTrace* parts = nullptr);
 
 // A whole reply.
 std::string reply_json(const ReplyHead& head, const std::vector<ChoiceView>& choices, const Usage& usage,

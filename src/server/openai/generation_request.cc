@@ -196,6 +196,7 @@ std::optional<ApiError> parse_generation_request(std::string_view body, Endpoint
   out.cache_prompt = reader.boolean("cache_prompt").value_or(true);
   read_logprobs(reader, limits, out);
   read_stream(reader, error, out);
+  out.has_timing_parts = reader.boolean("timings").value_or(false);
   read_service_class(reader, out);
   read_timeout(reader, out);
   refuse_unsupported(reader, error, out);

@@ -48,6 +48,7 @@ struct GenerationRequest {
   bool ignore_eos = false;
   bool echo = false;  // completions: the reply begins with the prompt
   bool stream = false;
+  bool has_timing_parts = false;                        // the reply's timings say where the time went
   bool include_usage = false;                           // in a stream
   bool cache_prompt = true;                             // false: evaluate the whole prompt, whatever is cached
   std::optional<contract::ServiceClass> service_class;  // nothing: the API key's

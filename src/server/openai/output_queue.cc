@@ -37,22 +37,19 @@ OutputQueue::OutputQueue(std::shared_ptr<Exchange> exchange, std::shared_ptr<Out
       receiver_(std::move(receiver)) {}
 
 void OutputQueue::count(const contract::RequestOutput& output, const contract::RequestTimes& times) {
-  if (times.first_token && !is_prompt_counted_) {
-    is_prompt_counted_ = true;
-    metrics_->add_prompt_tokens(times.prompt_tokens - times.prompt_tokens_cached, times.prompt_tokens_cached);
-  }
-  metrics_->add_output_tokens(base::Tokens(static_cast<int64_t>(output.tokens.size())));
+  metrics_->record_output(output, times, !has_first_token_);
+  has_first_token_ = has_first_token_ || times.first_token.has_value();
   if (output.finish == contract::FinishReason::none) return;
   metrics_->record_finish(endpoint_, output.finish, times);
   char line[256];
-  std::snprintf(
-      line, sizeof line,
-      " %s: %s; prompt %lld tokens (%lld cached), output %lld; queue %.1f ms, prefill %.1f ms, decode %.1f ms",
-      endpoint_.c_str(), std::string(contract::name(output.finish)).c_str(),
-      static_cast<long long>(times.prompt_tokens.count()), static_cast<long long>(times.prompt_tokens_cached.count()),
-      static_cast<long long>(times.output_tokens.count()), ms_between(times.submitted, times.first_scheduled),
-      ms_between(times.first_scheduled, times.first_token), ms_between(times.first_token, times.finished));
-  base::log(base::LogLevel::info, "request " + label_ + line);
+  std::snprintf(line, sizeof line,
+                "%s: %s; prompt %lld tokens (%lld cached), output %lld; queue %.1f ms, prefill %.1f ms, decode %.1f ms",
+                endpoint_.c_str(), std::string(contract::name(output.finish)).c_str(),
+                static_cast<long long>(times.prompt_tokens.count()),
+                static_cast<long long>(times.prompt_tokens_cached.count()),
+                static_cast<long long>(times.output_tokens.count()), ms_between(times.submitted, times.first_scheduled),
+                ms_between(times.first_scheduled, times.first_token), ms_between(times.first_token, times.finished));
+  base::log(base::LogLevel::info, line, label_);
 }
 
 void OutputQueue::on_output(const contract::RequestOutput& output, const contract::RequestTimes& times) {

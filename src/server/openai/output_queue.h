@@ -45,7 +45,7 @@ class OutputQueue final : public contract::OutputSink, public std::enable_shared
   const std::shared_ptr<ServerMetrics> metrics_;
   const std::string endpoint_;
   const std::string label_;
-  bool is_prompt_counted_ = false;  // the loop's thread only
+  bool has_first_token_ = false;  // the loop's thread only
 
   std::mutex mutex_;
   std::shared_ptr<Exchange> exchange_;        // (mutex_)
