@@ -21,7 +21,7 @@ DEPTH_TOKENS = 4096
 FIRST_PROMPT = "Hello"
 
 LLAMA_PACKAGE, LLAMA_VERSION = "llama-cpp-python", "0.3.36"  # carries llama.cpp's sources in vendor/llama.cpp
-LLAMA_TARGETS = ("llama-bench", "llama-batched-bench", "llama-completion")
+LLAMA_TARGETS = ("llama-bench", "llama-batched-bench", "llama-completion", "llama-server")
 LLAMA_FLAGS = ["-DCMAKE_BUILD_TYPE=Release", "-DLLAMA_CURL=OFF", "-DBUILD_SHARED_LIBS=OFF", "-DLLAMA_BUILD_TESTS=OFF",
                "-DLLAMA_BUILD_EXAMPLES=OFF", "-DLLAMA_BUILD_UI=OFF"]
 NATIVE_FLAGS = ["-DGGML_NATIVE=ON"]
