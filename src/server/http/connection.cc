@@ -215,7 +215,8 @@ std::string Connection::render_head(const HttpReply& head, std::string_view requ
   gmtime_r(&now, &utc);
   char date[64];
   out.append(date, std::strftime(date, sizeof date, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &utc));
-  if (!head.content_type.empty() && head.status != 204) out += "Content-Type: " + head.content_type + "\r\n";
+  if (!head.content_type.empty() && head.status != 204 && head.status != 304)
+    out += "Content-Type: " + head.content_type + "\r\n";
   for (const auto& [name, value] : head.headers) out += name + ": " + value + "\r\n";
   if (!request_id.empty()) out.append("x-request-id: ").append(request_id).append("\r\n");
   out += "X-Content-Type-Options: nosniff\r\n";
@@ -228,7 +229,8 @@ void Connection::send_reply(HttpReply reply, const HttpRequest* request) {
   const bool is_head = request != nullptr && request->method == "HEAD";
   std::string bytes =
       render_head(reply, request != nullptr ? std::string_view(request->request_id) : std::string_view());
-  if (reply.status != 204) bytes += "Content-Length: " + std::to_string(reply.body.size()) + "\r\n";
+  if (reply.status != 204 && reply.status != 304)
+    bytes += "Content-Length: " + std::to_string(reply.body.size()) + "\r\n";
   bytes += "\r\n";
   shared_->count_reply(reply.status);
   enqueue(std::move(bytes));

@@ -11,6 +11,7 @@
 #include "server/openai/generation_job.h"
 #include "server/openai/live_stream.h"
 #include "server/openai/text_endpoints.h"
+#include "server/web/web_reply.h"
 
 namespace takt::server {
 
@@ -36,19 +37,14 @@ const std::vector<Api::Route>& Api::routes() {
       {"GET", "/takt/live", &Api::stream_live},
       {"GET", "/takt/requests", &Api::list_requests},
       {"GET", "/takt/requests/", &Api::show_request},
-      {"GET", "/", &Api::show_start_page},
+      {"GET", "/", &Api::show_web_file},
+      {"GET", "/chat", &Api::show_web_file},
+      {"GET", "/web/", &Api::show_web_file},
   };
   return routes;
 }
 
 namespace {
-
-constexpr std::string_view kStartPage =
-    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Takt</title>"
-    "<meta name=\"viewport\" content=\"width=device-width\"><h1>Takt is running</h1>"
-    "<p>An OpenAI-compatible server: use <code>/v1</code> on this address as the base URL.</p>"
-    "<ul><li><a href=\"/v1/models\">/v1/models</a></li><li><a href=\"/health\">/health</a></li>"
-    "<li><a href=\"/metrics\">/metrics</a></li></ul></html>\n";
 
 bool matches(std::string_view pattern, std::string_view path) {
   if (pattern == path) return true;
@@ -193,13 +189,13 @@ void Api::dispatch(const std::shared_ptr<Exchange>& exchange) {
   exchange->reply(error_reply(error));
 }
 
-// With API keys, only the start page, the health and a browser's question before it sends need none. Answers 401 otherwise.
+// With API keys, only the web pages, the health and a browser's question before it sends need none. Answers 401 otherwise.
 bool Api::is_admitted(Exchange& exchange, std::string_view path) const {
   HttpRequest& request = exchange.request();
   if (options_.keys.empty()) return true;
   const std::optional<Caller> caller = options_.keys.find(request.header("Authorization"));
   if (caller) request.caller = *caller;
-  if (caller || path == "/" || path == "/health" || request.method == "OPTIONS") return true;
+  if (caller || is_web_path(path) || path == "/health" || request.method == "OPTIONS") return true;
   const bool has_key = !request.header("Authorization").empty();
   exchange.reply(error_reply(
       to_api_error({base::ErrorCode::unauthorized, has_key ? "the API key in 'Authorization: Bearer KEY' is not known"
@@ -377,12 +373,11 @@ void Api::show_request(const std::shared_ptr<Exchange>& exchange) {
   exchange->reply(std::move(reply));
 }
 
-void Api::show_start_page(const std::shared_ptr<Exchange>& exchange) {
-  HttpReply reply;
-  reply.content_type = "text/html; charset=utf-8";
-  reply.headers = {{"Content-Security-Policy", "default-src 'none'"}};
-  reply.body = kStartPage;
-  exchange->reply(std::move(reply));
+void Api::show_web_file(const std::shared_ptr<Exchange>& exchange) {
+  const HttpRequest& request = exchange->request();
+  std::optional<HttpReply> reply = web_reply(without_version(request.path), request.header("If-None-Match"));
+  if (reply) return exchange->reply(std::move(*reply));
+  exchange->reply(error_reply(to_api_error({base::ErrorCode::not_found, "there is nothing at this path"})));
 }
 
 }  // namespace takt::server

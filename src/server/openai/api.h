@@ -64,7 +64,7 @@ class Api {
   void stream_live(const std::shared_ptr<Exchange>& exchange);
   void list_requests(const std::shared_ptr<Exchange>& exchange);
   void show_request(const std::shared_ptr<Exchange>& exchange);
-  void show_start_page(const std::shared_ptr<Exchange>& exchange);
+  void show_web_file(const std::shared_ptr<Exchange>& exchange);
 
   const ApiOptions options_;
   const std::shared_ptr<ServerMetrics> metrics_;

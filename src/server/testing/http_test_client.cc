@@ -90,7 +90,7 @@ TestReply TestClient::receive(bool is_head_request) {
   if (!read_until("\r\n\r\n", reply.head)) return reply;
   reply.head += "\r\n";
   if (reply.head.rfind("HTTP/1.1 ", 0) == 0) reply.status = std::atoi(reply.head.c_str() + 9);
-  if (is_head_request || reply.status == 204 || reply.status == 100) {
+  if (is_head_request || reply.status == 204 || reply.status == 304 || reply.status == 100) {
     reply.is_complete = true;
   } else if (reply.header("Transfer-Encoding") == "chunked") {
     std::string size;
