@@ -21,16 +21,15 @@ MODEL = "smollm2-135m"
 SECONDS_PER_CLIENT, SECONDS_TO_START, SECONDS_TO_STOP = 600, 120, 60
 
 
-def client_python():
-    """The python of build/clients, a virtual environment that is made again when the requirements change."""
-    folder = ROOT / "build/clients"
+def client_python(folder=ROOT / "build/clients", requirements=REQUIREMENTS):
+    """The python of a folder, a virtual environment that is made again when the requirements change."""
     python, stamp = folder / "bin/python", folder / "requirements.sha256"
-    wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
+    wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
         return str(python)
-    print("installing the clients' packages into build/clients", file=sys.stderr)
+    print(f"installing the packages of {requirements.relative_to(ROOT)} into {folder.relative_to(ROOT)}", file=sys.stderr)
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(REQUIREMENTS)],
+    subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(requirements)],
                    check=True)
     stamp.write_text(wanted)
     return str(python)
