@@ -91,7 +91,7 @@ can_make_venv() {
   python3 -c 'import ensurepip, venv' >/dev/null 2>&1
 }
 
-# ensure_packages GROUP…: build (the product and its tests), python, pip (model downloads), clients (the real ones), format,
+# ensure_packages GROUP…: build (the product and its tests), python, pip (model downloads), clients (the real ones), browser, format,
 # tidy, fuzz.
 ensure_packages() {
   local group
@@ -104,6 +104,7 @@ ensure_packages() {
       clients)
         can_make_venv || note_missing python3-venv "a virtual environment for the client packages"
         command -v curl >/dev/null || note_missing curl "one of the client programs" ;;
+      browser) has_chromium || note_missing chromium "the tests of the web pages" ;;
       python) command -v python3 >/dev/null || note_missing python3 "the scripts in tools/" ;;
       format) command -v clang-format >/dev/null || note_missing clang-format "the format check" ;;
       tidy) command -v clang-tidy >/dev/null || note_missing clang-tidy "the static checks" ;;
@@ -111,6 +112,11 @@ ensure_packages() {
     esac
   done
   [ ${#missing_packages[@]} -eq 0 ] || install_missing
+}
+
+# Ubuntu's package of that name only fetches a snap, which needs a running snapd: the tests skip themselves there.
+has_chromium() {
+  command -v chromium >/dev/null || command -v chromium-browser >/dev/null || ! grep -q '^ID=debian' /etc/os-release 2>/dev/null
 }
 
 has_fuzzer() {

@@ -25,7 +25,7 @@ class ApiKeyTest(BrowserCase):
         self.page.fill("#input", "Hello")
         self.page.press("#input", "Enter")
         self.page.wait_for_selector("#key-dialog[open]")
-        self.assertIn("not known", self.page.inner_text("#key-words"))
+        self.assertIn("not accepted", self.page.inner_text("#key-words"))
         self.page.fill("#key-input", "open-sesame")
         self.page.check("#key-kept")
         self.page.click("text=Use this key")
@@ -33,3 +33,14 @@ class ApiKeyTest(BrowserCase):
         self.page.reload()
         self.page.wait_for_selector("#status[data-state=ready]")
         self.assertFalse(self.page.is_visible("#key-dialog"))
+
+    def test_dashboard_asks_too(self):
+        self.expects_failed_requests = True
+        self.page.goto(self.server.address + "/")
+        self.page.wait_for_selector("#key-dialog[open]")
+        self.page.click("#key-cancel")
+        self.page.click("text=Enter a key")
+        self.page.fill("#key-input", "open-sesame")
+        self.page.click("text=Use this key")
+        self.page.wait_for_selector("#status[data-state=ready]")
+        self.assertFalse(self.page.is_visible("#notice"))

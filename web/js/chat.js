@@ -75,7 +75,7 @@ function openChat(id) {
   show();
   grow();
   refreshList();
-  if (innerWidth <= 900) togglePanel("chats", false);
+  if (matchMedia("(max-width: 900px)").matches) togglePanel("chats", false);
   if (matchMedia("(pointer: fine)").matches) input.focus();
 }
 
@@ -138,7 +138,7 @@ async function ask(question) {
     toEnd();
   }
   refreshList();
-  if (node.status === 401 && await askKey(node.trouble)) actions.again(node);
+  if (node.status === 401 && await askKey()) actions.again(node);
 }
 
 function send() {
@@ -212,6 +212,8 @@ addEventListener("storage", (event) => {  // another tab has written
   if (event.key === `takt.chat.${chat.id}` && event.newValue && !running.has(chat.id)) { chat = loadChat(chat.id) ?? chat; show(); }
 });
 
-if (innerWidth > 900) togglePanel("chats", true);
+const narrow = matchMedia("(max-width: 900px)");
+narrow.addEventListener("change", () => { togglePanel("chats", !narrow.matches); togglePanel("settings", false); });
+togglePanel("chats", !narrow.matches);
 openChat(location.hash.slice(1));
 const look = watchServer(() => say(""));

@@ -85,7 +85,7 @@ addEventListener("hashchange", openFromAddress);
 setInterval(queue, SILENT_MS);
 queue();
 openFromAddress();
-live.run(async (words) => {
-  while (!await askKey(words)) await new Promise((again) => { askAgain = again; queue(); });
+live.run(async () => {
+  while (!await askKey()) await new Promise((again) => { askAgain = again; queue(); });
   return true;
 });

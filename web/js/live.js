@@ -17,13 +17,13 @@ export class Live {
   }
 
   forget() {
-    Object.assign(this, { hello: null, tick: null, samples: [], steps: [], requests: new Map(), loads: [], heard: 0, version: 0 });
+    Object.assign(this, { hello: null, tick: null, samples: [], steps: [], requests: new Map(), loads: [], recent: [], heard: 0, version: 0 });
   }
 
   onChange(listener) { this.listeners.add(listener); }
   changed(kind) { for (const listener of this.listeners) listener(kind); }
 
-  /** Never ends. `denied` is asked for a key when the server wants one; resolves to whether there is one now. */
+  /** Never ends. `denied` asks for a key when the server wants one; resolves to whether there is one now. */
   async run(denied) {
     for (let failures = 0; ; ) {
       const began = performance.now();
@@ -36,7 +36,7 @@ export class Live {
         if (error.status === 401) {
           this.state = "denied";
           this.changed("state");
-          if (await denied(error.message)) continue;
+          if (await denied()) continue;
         }
         if (error.status === 404) this.trouble = "This server tells nothing about itself (no /v1/takt/live).";
       }
@@ -70,6 +70,7 @@ export class Live {
     this.heard = performance.now();
     this.version += 1;
     this.state = "live";
+    this.recent = [...this.recent.filter((other) => tick.now_us - other.now_us < tick.rates.window_us), tick];
     this.noteSample(tick);
     this.noteLoad(tick);
     const last = this.steps.at(-1)?.id ?? -1;
@@ -119,6 +120,11 @@ export class Live {
     };
     const wait = Math.max(50, SUMMARIES_EVERY_MS - (performance.now() - (this.summaryAt ?? -1e9)));
     this.summaryTimer = setTimeout(() => { this.summaryAt = performance.now(); ask(); }, wait);
+  }
+
+  /** Rows decoding on average over the time that the rates are of; 0 when nobody decodes. */
+  meanRows() {
+    return this.recent.reduce((sum, tick) => sum + tick.rows.decoding, 0) / Math.max(1, this.recent.length);
   }
 
   /** Newest first. */

@@ -54,7 +54,7 @@ function trouble(node, actions) {
   if (!TROUBLE[node.state]) return null;
   const words = node.trouble ? `${node.trouble} ${node.state === "interrupted" ? TROUBLE.interrupted : ""}` : TROUBLE[node.state];
   return el("div", { class: node.state === "failed" ? "trouble" : "trouble mild", role: node.state === "stopped" ? undefined : "alert" },
-    el("span", null, words.trim()), el("button", { type: "button", class: "plain", onclick: () => actions.again(node) }, "Try again"));
+    el("span", null, words.trim()), el("button", { type: "button", onclick: () => actions.again(node) }, "Try again"));
 }
 
 /** An answer; `update(answer)` shows what has come so far, `finish()` what is left to be said. */

@@ -81,7 +81,7 @@ export class PhaseCards {
     const { rates, machine, latency, rows, totals } = tick;
     this.prefill.show(rates.prompt_tokens_per_s, machine?.mfu ?? null, latency.ttft_us,
       [["being read", count(rows.prefilling, "prompt")], ["still to read", `${grouped(tick.prefill_queue_tokens)} tokens`], ["since start", `${grouped(totals.prompt_tokens)} tokens`]]);
-    const perUser = rows.decoding > 0 ? rates.output_tokens_per_s / rows.decoding : null;
+    const mean = live.meanRows(), perUser = mean > 0 ? rates.output_tokens_per_s / mean : null;
     this.decode.show(rates.output_tokens_per_s, machine?.mbu ?? null, latency.itl_us,
       [["running", `${count(rows.decoding, "row")} of ${rows.max}`], ["each gets", perUser === null ? "–" : `${digits(perUser)} tokens/s`], ["since start", `${grouped(totals.output_tokens)} tokens`]]);
   }

@@ -33,11 +33,13 @@ export class RowsCurve {
     byId("curve").append(el("header", null, el("h2", { id: "curve-title" }, "Total and per user"), el("span", { class: "muted" }, "tokens/s by rows")), this.word, this.node, this.legend);
   }
 
-  draw({ hello, tick, samples }) {
+  draw(live) {
+    const { hello, tick, samples } = live;
     if (!tick) return;
     const isMeasured = (hello?.rows_curve?.length ?? 0) > 1;
     const curve = isMeasured ? hello.rows_curve : seenCurve(samples);
-    const now = tick.rows.decoding > 0 ? { rows: tick.rows.decoding, tokens_per_s: tick.rates.output_tokens_per_s } : null;
+    const rows = Math.max(1, live.meanRows());
+    const now = live.meanRows() > 0 ? { rows, tokens_per_s: tick.rates.output_tokens_per_s } : null;
     setText(this.word, now ? `${digits(now.tokens_per_s)} total, ${digits(now.tokens_per_s / now.rows)} each` : "Nobody is decoding");
     const points = now ? [...curve, now] : curve;
     if (!points.length) {

@@ -28,7 +28,7 @@ export function watchServer(ready) {
       else if (error.status === 401) {
         show("away", "needs an API key");
         wait = HERE_MS;
-        if (!hasAsked && (hasAsked = true) && await askKey(error.message)) wait = 0;
+        if (!hasAsked && (hasAsked = true) && await askKey()) wait = 0;
       }
       else if (error.code === "shutting_down") show("away", "shutting down");
       else show("away", error instanceof ApiError && error.status ? error.message : "server not reachable, trying again");
@@ -41,10 +41,10 @@ export function watchServer(ready) {
 }
 
 /** Resolves to true when a key was given, false when the reader does not want to. */
-export function askKey(words = "It is sent to this server only.") {
+export function askKey() {
   const dialog = byId("key-dialog"), input = byId("key-input"), kept = byId("key-kept");
   if (dialog.open) return Promise.resolve(false);
-  setText(byId("key-words"), words);
+  setText(byId("key-words"), apiKey() ? "The key that is set was not accepted." : "Ask whoever runs it. The key is sent to this server only.");
   input.value = apiKey();
   input.required = !apiKey();
   return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 // Where an answer's time went: by the server's own account, and as it was seen here.
 import { el } from "./dom.js";
 import { getJson } from "./api.js";
-import { count, digits, percentile, time } from "./units.js";
+import { count, digits, grouped, percentile, time } from "./units.js";
 
 /** Takes the times of one answer as they pass. All of them are of this page's clock, in milliseconds. */
 export class Stopwatch {
@@ -59,7 +59,7 @@ function rows(answer) {
   const itl = seen?.itl_ms;
   const list = [];
   if (timings) {
-    const cached = timings.cache_n > 0 ? `, ${count(timings.cache_n, "token")} from the cache` : "";
+    const cached = timings.cache_n > 0 ? ` (${grouped(timings.cache_n)} cached)` : "";
     list.push(["Queue", time(us(timings.queue_ms))]);
     if (Number.isFinite(timings.load_ms)) list.push(["Load", time(us(timings.load_ms))]);
     list.push(["Prefill", `${count(timings.prompt_n, "token")} in ${time(us(timings.prompt_ms))}${cached}`]);
