@@ -4,12 +4,12 @@ import { el, iconButton } from "./dom.js";
 import { inline } from "./markdown_inline.js";
 
 const DEPTH_MAX = 8;
-const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$/;
-const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$/;
+const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
+const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
 const RULE = /^ {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$/;
 const ITEM = /^( *)([-*+]|\d{1,9}[.)])(?:[ \t]+(.*)|[ \t]*)$/;
 const QUOTE = /^ {0,3}> ?(.*)$/;
-const TABLE_RULE = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
+const TABLE_RULE = /^\|?:?-+:?(?:\|:?-+:?)*\|?$/;  // without its spaces
 
 const isBlank = (line) => /^\s*$/.test(line);
 const indentOf = (line) => line.length - line.trimStart().length;
@@ -46,7 +46,7 @@ function readQuote(lines, at) {
 }
 
 function readTable(lines, at) {
-  if (!lines[at].includes("|") || at + 1 >= lines.length || !TABLE_RULE.test(lines[at + 1])) return null;
+  if (!lines[at].includes("|") || at + 1 >= lines.length || !TABLE_RULE.test(lines[at + 1].replaceAll(" ", ""))) return null;
   const width = cellsOf(lines[at]).length;
   if (cellsOf(lines[at + 1]).length !== width) return null;
   let end = at + 2;
@@ -56,7 +56,7 @@ function readTable(lines, at) {
 
 function readSingle(lines, at) {
   const heading = HEADING.exec(lines[at]);
-  if (heading) return { kind: "heading", level: heading[1].length, lines: [heading[2]], end: at + 1 };
+  if (heading) return { kind: "heading", level: heading[1].length, lines: [heading[2].trim().replace(/(^|\s)#+$/, "").trimEnd()], end: at + 1 };
   return RULE.test(lines[at]) ? { kind: "rule", lines: [], end: at + 1 } : null;
 }
 
@@ -87,6 +87,8 @@ function readList(lines, at) {
     while (blank < lines.length && isBlank(lines[blank])) blank += 1;
     if (blank > end && blank < lines.length && ITEM.test(lines[blank]) && indentOf(lines[blank]) <= first[1].length + 1) { isLoose = true; end = blank; }
   }
+  // A blank line inside an item makes paragraphs of its pieces.
+  isLoose ||= items.some((body) => body.some((line, i) => !line && i + 1 < body.length && body[i + 1] && !ITEM.test(body[i + 1])));
   return { kind: "list", isOrdered: isNumbered(first[2]), start: parseInt(first[2], 10), isLoose, items, lines: lines.slice(at, end), end };
 }
 

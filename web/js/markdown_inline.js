@@ -2,7 +2,7 @@
 import { el } from "./dom.js";
 
 const DEPTH_MAX = 6;
-const PAIRS = [["**", "strong"], ["__", "strong"], ["~~", "del"], ["*", "em"], ["_", "em"]];
+const PAIRS = [["***", "strong", "em"], ["**", "strong"], ["__", "strong"], ["~~", "del"], ["*", "em"], ["_", "em"]];
 const isWord = (char) => char !== undefined && /[\p{L}\p{N}_]/u.test(char);
 const isSpace = (char) => char === undefined || /\s/.test(char);
 
@@ -35,8 +35,12 @@ class Reader {
   }
 
   flush() {
-    const lines = this.plain.split(/ {2,}\n|\n/);
-    lines.forEach((line, i) => { if (i > 0) this.nodes.push(el("br")); if (line) this.nodes.push(line); });
+    const lines = this.plain.split("\n");
+    lines.forEach((line, i) => {
+      if (i > 0) this.nodes.push(el("br"));
+      const text = i + 1 < lines.length ? line.trimEnd() : line;
+      if (text) this.nodes.push(text);
+    });
     this.plain = "";
   }
 
@@ -104,13 +108,14 @@ class Reader {
 
   emphasis() {
     if (this.depth >= DEPTH_MAX) return undefined;
-    for (const [mark, tag] of PAIRS) {
+    for (const [mark, tag, inner] of PAIRS) {
       if (!this.text.startsWith(mark, this.at)) continue;
       const from = this.at + mark.length;
       if (isSpace(this.text[from]) || (mark[0] === "_" && isWord(this.text[this.at - 1]))) continue;
       const end = this.closing(mark, from);
       if (end < 0) continue;
-      return this.push(el(tag, null, inline(this.text.slice(from, end), this.depth + 1)), end + mark.length);
+      const content = inline(this.text.slice(from, end), this.depth + 1);
+      return this.push(el(tag, null, inner ? el(inner, null, content) : content), end + mark.length);
     }
     return undefined;
   }
