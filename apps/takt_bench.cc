@@ -100,6 +100,7 @@ void add_bench_command(CLI::App& app) {
   add_bench_kernels_command(*command);
   add_bench_rows_command(*command);
   add_bench_serve_command(*command);
+  add_bench_division_command(*command);
   auto options = std::make_shared<BenchOptions>();
   command->add_option("MODEL,-m,--model", options->model, "a GGUF file, or the short name of a model in the cache");
   // llama-bench writes -pg, -ub and -r so; CLI11 takes only one letter after one dash: see expand_bench_options().

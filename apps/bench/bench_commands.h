@@ -17,6 +17,7 @@ void add_bench_roofline_command(CLI::App& bench);
 void add_bench_kernels_command(CLI::App& bench);
 void add_bench_rows_command(CLI::App& bench);
 void add_bench_serve_command(CLI::App& bench);
+void add_bench_division_command(CLI::App& bench);
 
 // Loads with all threads. Fails the command when it cannot.
 std::shared_ptr<const model::Model> load_for_bench(std::shared_ptr<const gguf::File> file,

@@ -1,6 +1,7 @@
 #include "bench/engine_driver.h"
 
 #include <algorithm>
+#include <chrono>
 #include <climits>
 #include <random>
 
@@ -74,6 +75,24 @@ void EngineDriver::decode(int64_t count, int64_t position) {
   for (int64_t sequence = 0; sequence < count; ++sequence)
     plan.decode_rows.push_back({id_of(sequence), static_cast<uint32_t>(position), {}, pages_once(sequence)});
   step(plan);
+}
+
+EngineDriver::Mixed EngineDriver::mixed(const std::vector<int64_t>& positions, int64_t chunk, int64_t begin,
+                                        int64_t end) {
+  Mixed out;
+  if (end > 0)
+    out.plan.prefill_chunks.push_back({id_of(chunk), static_cast<uint32_t>(begin), static_cast<uint32_t>(end),
+                                       end == prompt_tokens_[static_cast<size_t>(chunk)], pages_once(chunk)});
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const auto sequence = static_cast<int64_t>(i);
+    out.plan.decode_rows.push_back({id_of(sequence), static_cast<uint32_t>(positions[i]), {}, pages_once(sequence)});
+  }
+  const auto began = std::chrono::steady_clock::now();
+  engine_->start(out.plan);
+  out.completion = engine_->complete();
+  out.completion.result.duration = base::Micros(
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began).count());
+  return out;
 }
 
 void EngineDriver::fill_depth(int64_t sequence, int64_t depth, int64_t chunk) {

@@ -38,6 +38,14 @@ class EngineDriver {
   // One step: the token at `position` of each of the first `count` sequences.
   void decode(int64_t count, int64_t position);
 
+  // One step with both phases: the token at `positions[i]` of sequence i, and positions [begin, end) of sequence `chunk`, if end > 0.
+  // Returns its plan and what came of it.
+  struct Mixed {
+    contract::StepPlan plan;
+    contract::StepCompletion completion;
+  };
+  Mixed mixed(const std::vector<int64_t>& positions, int64_t chunk, int64_t begin, int64_t end);
+
   engine::Engine& engine() { return *engine_; }
 
  private:
