@@ -171,6 +171,9 @@ void add_serve_command(CLI::App& app) {
              "only requests with a key of this file are served: a line each, KEY [interactive|batch|background]");
   add_option(*command, "--log-level", options->log_level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
+  add_option(
+      *command, "--otlp", options->server.otlp_url,
+      "send a trace of each request to this OpenTelemetry collector (http://HOST:4318), with a span for each phase");
   add_option(*command, "--log", options->log_format, "text, or json: one object a line")
       ->check(CLI::IsMember({"text", "json"}));
   add_option(*command, "--record", options->session.record,

@@ -14,6 +14,7 @@ CLI/CLI.hpp|libcli11-dev|the command line
 spdlog/spdlog.h|libspdlog-dev|the log
 gtest/gtest.h|libgtest-dev|the tests
 pcre2.h|libpcre2-dev|the tokenizers' regular expressions
+curl/curl.h|libcurl4-openssl-dev|traces for OpenTelemetry
 prometheus/registry.h|prometheus-cpp-dev|the metrics
 spdlog/spdlog.h|libspdlog-dev|the log
 "

@@ -77,6 +77,11 @@ base::Status BeastServer::listen() {
   if (error) return base::Error{base::ErrorCode::invalid_argument, "'" + options_.host + "' is not an IP address"};
   const tcp::endpoint endpoint(address, options_.port);
   const std::string where = options_.host + " port " + std::to_string(options_.port);
+  if (!options_.otlp_url.empty()) {
+    auto exporter = TraceExporter::create(options_.otlp_url);
+    if (!exporter) return exporter.error();
+    metrics_->export_traces(std::move(*exporter));
+  }
   acceptor_.open(endpoint.protocol(), error);
   if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
   if (!error) acceptor_.bind(endpoint, error);

@@ -29,6 +29,7 @@ struct ServerOptions {
   ConnectionLimits connection;
   ApiLimits api;
   std::vector<std::string> allowed_origins;  // web pages besides those of this machine; see is_origin_allowed()
+  std::string otlp_url;                      // where traces are sent, OTLP over HTTP; empty: nowhere
   ApiKeys keys;                              // none: everybody may use the server
   uint32_t io_threads = 1;
   uint32_t background_threads =

@@ -95,7 +95,7 @@ void LiveBoard::add(RequestFacts facts, base::Micros submitted, base::Tokens pro
 }
 
 void LiveBoard::on_output(const contract::RequestOutput& output, const contract::RequestTimes& times) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   RequestTrace& trace = this->trace(output.request);
   const bool had_first = trace.times.first_token.has_value() && trace.times.output_tokens.count() > 0;
   const size_t kept = trace.outputs.size();
@@ -111,7 +111,12 @@ void LiveBoard::on_output(const contract::RequestOutput& output, const contract:
   if (output.finish == FinishReason::none) return;
   ++ended_count_;
   judge(trace);
+  // Most replies are written later: see on_closed(). Whoever went away before has no reply.
+  std::optional<RequestTrace> ended;
+  if (listener_ && trace.state == RequestState::finished) ended = without_outputs(trace);
   forget_old();
+  lock.unlock();
+  if (ended) listener_(*ended, now);
 }
 
 void LiveBoard::judge(const RequestTrace& trace) {
@@ -141,11 +146,16 @@ void LiveBoard::on_written(contract::RequestId id, uint64_t tokens, base::Micros
 }
 
 void LiveBoard::on_closed(contract::RequestId id, base::Micros now) {
-  const std::lock_guard lock(mutex_);
-  const auto found = traces_.find(id);
-  if (found == traces_.end()) return;
-  found->second.note_closed(now);
-  touch(found->second);
+  std::optional<RequestTrace> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = traces_.find(id);
+    if (found == traces_.end()) return;
+    found->second.note_closed(now);
+    touch(found->second);
+    if (listener_ && found->second.state == RequestState::finished) ended = without_outputs(found->second);
+  }
+  if (ended) listener_(*ended, now);
 }
 
 void LiveBoard::add_sample(std::deque<Sample>& samples, Sample sample) {

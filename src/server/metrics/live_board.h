@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -79,6 +80,10 @@ class LiveBoard final : public contract::StepListener {
   // The limits that requests are held against from now on.
   void set_policy(const contract::ServicePolicy& policy);
 
+  // Called outside of the lock when a request has ended and its reply is written. Before the first request.
+  using EndListener = std::function<void(const RequestTrace& trace, base::Micros now)>;
+  void listen(EndListener listener) { listener_ = std::move(listener); }
+
   void on_step(const contract::StepRecord& record) override;
   // A request was accepted. Its first outputs may have come before.
   void add(RequestFacts facts, base::Micros submitted, base::Tokens prompt_tokens);
@@ -113,6 +118,7 @@ class LiveBoard final : public contract::StepListener {
   static void add_sample(std::deque<Sample>& samples, Sample sample);
   static Quantiles window(const std::deque<Sample>& samples, base::Micros now);
 
+  EndListener listener_;
   mutable std::mutex mutex_;
   contract::ServicePolicy policy_;
   std::deque<contract::StepRecord> steps_;

@@ -34,6 +34,7 @@ struct RequestFacts {
   std::string endpoint;
   contract::ServiceClass service_class = contract::ServiceClass::interactive;
   base::Micros received;
+  std::string trace_parent;  // the header `traceparent`, as sent
 };
 
 struct RequestTrace {

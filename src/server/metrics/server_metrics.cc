@@ -212,6 +212,11 @@ void ServerMetrics::set_model(const std::string& name, const LiveFacts& facts) {
   impl_->show_model(name, facts);
 }
 
+void ServerMetrics::export_traces(std::unique_ptr<TraceExporter> exporter) {
+  exporter_ = std::move(exporter);
+  live_.listen([this](const RequestTrace& trace, base::Micros now) { exporter_->add(trace, now); });
+}
+
 void ServerMetrics::count_http_reply(int status) {
   impl_->http_replies.Add({{"code", std::to_string(status)}}).Increment();
 }
@@ -296,6 +301,10 @@ std::string ServerMetrics::render(const std::optional<contract::Bounds>& bounds)
     impl_->show_attainment(*bounds);
     impl_->show_vllm(*bounds);
     impl_->show_llamacpp(*bounds);
+  }
+  if (exporter_ != nullptr) {
+    raise(impl_->counter("takt_traces_sent_total"), static_cast<double>(exporter_->sent_count()));
+    raise(impl_->counter("takt_traces_dropped_total"), static_cast<double>(exporter_->dropped_count()));
   }
   return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
 }

@@ -11,6 +11,7 @@
 #include "contract/serving_port.h"
 #include "server/metrics/live_board.h"
 #include "server/metrics/live_facts.h"
+#include "server/metrics/trace_export.h"
 
 namespace takt::server {
 
@@ -32,6 +33,8 @@ class ServerMetrics final : public contract::StepListener {
   // An accepted request ended.
   void record_finish(std::string_view endpoint, contract::FinishReason finish, const contract::RequestTimes& times);
 
+  // Ended requests are sent from here on. Before the first request.
+  void export_traces(std::unique_ptr<TraceExporter> exporter);
   LiveBoard& live() { return live_; }
   uint64_t refused_count() const { return refused_count_; }
 
@@ -40,6 +43,7 @@ class ServerMetrics final : public contract::StepListener {
 
  private:
   struct Impl;
+  std::unique_ptr<TraceExporter> exporter_;  // null: nobody wants traces
   LiveBoard live_;
   std::atomic<uint64_t> refused_count_{0};
   std::unique_ptr<Impl> impl_;

@@ -93,6 +93,7 @@ void GenerationJob::show_to_watchers(size_t index) {
   RequestFacts facts;
   facts.id = choice.request;
   facts.public_id = request.request_id + (index > 0 ? "#" + std::to_string(index) : "");
+  facts.trace_parent = std::string(request.header("traceparent"));
   facts.endpoint = std::string(name(prepared_.request.endpoint));
   facts.service_class = prepared_.request.service_class.value_or(request.caller.default_class);
   facts.received = now - base::Micros(std::chrono::duration_cast<std::chrono::microseconds>(age).count());
