@@ -78,10 +78,15 @@ class Chats {
 
   void look(size_t index, const Reply& reply) {
     if (!chats_[index].first_token) chats_[index].first_token = reply.chunks.front().at;
-    if (!on_settled_) return;
     for (const Chat& chat : chats_)
-      if (!chat.first_token || reply.chunks.back().at < *chat.first_token + settle_) return;
-    std::exchange(on_settled_, nullptr)();
+      if (!chat.first_token) return;
+    if (!std::exchange(is_counting_, true))
+      session_.client.call_at(session_.client.now() + settle_, [this] { settled(); });
+  }
+
+  // Once, and not when all is over already.
+  void settled() {
+    if (on_settled_) std::exchange(on_settled_, nullptr)();
   }
 
   void take(size_t index, const Reply& reply) {
@@ -90,7 +95,7 @@ class Chats {
     if (!reply.error_kind.empty()) {
       ++failures_;
       failure_ = reply.error_kind + ", " + reply.error;
-      if (on_settled_) std::exchange(on_settled_, nullptr)();  // do not wait for what will not come
+      settled();  // do not wait for what will not come
       return;
     }
     begin(index);
@@ -103,7 +108,7 @@ class Chats {
   std::function<void()> on_settled_;
   uint64_t failures_ = 0;
   std::string failure_;
-  bool is_stopped_ = false;
+  bool is_counting_ = false, is_stopped_ = false;
 };
 
 void add_gaps(Figures& figures, const std::string& name, const Distribution& gaps) {

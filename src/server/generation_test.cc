@@ -3,6 +3,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include <limits>
+
 #include "server/testing/server_fixture.h"
 
 namespace takt::server {
@@ -121,6 +123,11 @@ TEST_F(GenerationTest, StopStrings) {
   EXPECT_EQ(completed_text(R"({"prompt":"say:one two three","stop":["","three","two"]})"), "one ");
   EXPECT_EQ(completed_text(R"({"prompt":"say:one two three","stop":[]})"), "one two three");
   EXPECT_EQ(completed_text(R"({"prompt":"say:one","ignore_eos":true,"max_tokens":9})").size(), 8u);
+  // The fake model does as it is told; a real one must not choose an end token then.
+  ASSERT_FALSE(model_->last_sampling().logit_bias.empty());
+  EXPECT_EQ(model_->last_sampling().logit_bias.front().second, -std::numeric_limits<float>::infinity());
+  complete(R"({"prompt":"say:one","max_tokens":9})");
+  EXPECT_TRUE(model_->last_sampling().logit_bias.empty());
 }
 
 TEST_F(GenerationTest, SeedsDecideAndAreReported) {

@@ -90,6 +90,9 @@ TextServices make_text_services(std::shared_ptr<const text::Tokenizer> tokenizer
     return std::unique_ptr<contract::StopDetector>(
         std::make_unique<text::OutputFilter>(texts->tokenizer->vocabulary(), std::move(*stops), options));
   };
+  const text::Vocabulary& vocabulary = *texts->tokenizer->vocabulary();
+  for (contract::TokenId id = 0; vocabulary.contains(id); ++id)
+    if (vocabulary.is_eog(id)) services.end_tokens.push_back(id);
   return services;
 }
 

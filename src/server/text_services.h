@@ -37,6 +37,7 @@ struct TextServices {
   std::function<base::Result<std::unique_ptr<contract::StopDetector>>(const std::vector<std::string>& stop_strings,
                                                                       bool ignore_eos)>
       make_stop_detector;
+  TokenIds end_tokens;  // that end an answer
 };
 
 // The services of a real model. `chat_template` may be null: chat requests are refused as unsupported then.

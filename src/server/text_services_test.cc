@@ -81,6 +81,7 @@ TEST_F(TextServicesTest, StopDetector) {
   EXPECT_TRUE((*detector)->accept('y').is_stop);
   EXPECT_TRUE((*services_.make_stop_detector({}, false))->accept(eos_).is_stop);
   EXPECT_FALSE((*services_.make_stop_detector({}, true))->accept(eos_).is_stop);
+  EXPECT_NE(std::find(services_.end_tokens.begin(), services_.end_tokens.end(), eos_), services_.end_tokens.end());
   EXPECT_FALSE(services_.make_stop_detector({""}, false).ok());
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <limits>
 
 namespace takt::server {
 
@@ -59,6 +60,11 @@ std::optional<base::Error> GenerationJob::submit(size_t index) {
   submission.generation.sampling = request.sampling;
   // Counted within the prompt, so that a prompt's answer is the same alone and in a list.
   submission.generation.sampling.choice_index = static_cast<uint32_t>(index % request.choices_per_prompt);
+  if (request.ignore_eos) {
+    // An end token in the middle has no text: a greedy model that has come to one would go on with nothing else.
+    for (const contract::TokenId id : backend_->text.end_tokens)
+      submission.generation.sampling.logit_bias.emplace_back(id, -std::numeric_limits<float>::infinity());
+  }
   submission.generation.top_logprobs = request.top_logprobs;
   if (request.echo) submission.generation.prompt_top_logprobs = request.top_logprobs;
   auto stop_detector = backend_->text.make_stop_detector(request.stop_strings, request.ignore_eos);

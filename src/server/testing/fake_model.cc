@@ -267,6 +267,8 @@ ServedModel FakeModel::served() {
     return text::decode_bytes(tokenizer->vocabulary(), ids, {});
   };
   model.text.token_bytes = [tokenizer](TokenId id) { return std::string(tokenizer->vocabulary()->piece(id)); };
+  for (TokenId id = 0; tokenizer->vocabulary()->contains(id); ++id)
+    if (tokenizer->vocabulary()->is_eog(id)) model.text.end_tokens.push_back(id);
   model.text.make_stop_detector = [tokenizer](
                                       const std::vector<std::string>& stops,
                                       bool ignore_eos) -> base::Result<std::unique_ptr<contract::StopDetector>> {
