@@ -68,8 +68,8 @@ class FittedCost final : public StepCost {
   CostCoefficients coefficients_;
 };
 
-// The same with noise: each step's typical time times a draw from the measured scatter of its kind. A pure function of
-// (seed, step number), so that a run is its seed.
+// The same with noise: each step's typical time times a draw from the measured scatter of its kind. Draws of neighbouring
+// steps are alike, as those of a real machine are. A pure function of (seed, step number), so that a run is its seed.
 class NoisyCost final : public StepCost {
  public:
   // `typical` is referred to and must outlive this object.
