@@ -55,7 +55,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
         timer_(wire.context) {
     reply_.scheduled = reply_.sent = scheduled;
     parser_.body_limit(boost::none);
-    parser_.eager(true);
+    // Piece by piece: an eager parser would hold a chunk back until the size of the next one has come, which a stream that waits for
+    // its next token does not send.
+    parser_.eager(false);
   }
 
   void start() {

@@ -72,6 +72,12 @@ class BenchServe(unittest.TestCase):
         self.assertGreaterEqual(point["cached_tokens"], 4 * 96)
         self.assertLess(point["prompt_length_error"], 0.05)
 
+    def test_tokens_are_seen_as_they_come(self):
+        (point,) = self.points("--concurrency", "1", "--requests", "3", "--prompt", "20", "--output", "1000")
+        # One client, a thousand steps alike: the first of them is no tenth of the time. A client that saw tokens late would say so.
+        self.assertLess(point["ttft_ms"]["p50"], 0.3 * point["end_to_end_ms"]["p50"])
+        self.assertLess(point["gap_longest_ms"]["p50"], 0.5 * point["end_to_end_ms"]["p50"])
+
     def test_trace(self):
         trace = self.folder / "trace.csv"
         trace.write_text("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.68,100,4\n2023-11-16 18:15:47.18,300,9\n")
