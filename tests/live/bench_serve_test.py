@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -73,10 +74,34 @@ class BenchServe(unittest.TestCase):
         self.assertLess(point["prompt_length_error"], 0.05)
 
     def test_tokens_are_seen_as_they_come(self):
-        (point,) = self.points("--concurrency", "1", "--requests", "3", "--prompt", "20", "--output", "1000")
-        # One client, a thousand steps alike: the first of them is no tenth of the time. A client that saw tokens late would say so.
-        self.assertLess(point["ttft_ms"]["p50"], 0.3 * point["end_to_end_ms"]["p50"])
-        self.assertLess(point["gap_longest_ms"]["p50"], 0.5 * point["end_to_end_ms"]["p50"])
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            threading.Thread(target=self.stream_slowly, args=(listener,), daemon=True).start()
+            figures = json.loads(self.bench("--concurrency", "1", "--requests", "1", "--json",
+                                            url=f"http://127.0.0.1:{listener.getsockname()[1]}"))["points"][0]
+        # Ten tokens, as long after one another: the first comes after a tenth of the time, not when the last does.
+        self.assertLess(figures["ttft_ms"]["p50"], 0.5 * figures["end_to_end_ms"]["p50"])
+        self.assertLess(figures["gap_longest_ms"]["p50"], 0.5 * figures["end_to_end_ms"]["p50"])
+        self.assertEqual(figures["itl_ms"]["count"], 9)
+
+    @staticmethod
+    def stream_slowly(listener):
+        """Each token a whole chunk of HTTP's in one packet, and nothing of the next one until it comes."""
+        for answer in range(3):  # the first two are those by which the client learns how tokens are counted
+            connection, _ = listener.accept()
+            with connection:
+                received = b""
+                while b"\r\n\r\n" not in received:
+                    received += connection.recv(65536)
+                head, body = received.split(b"\r\n\r\n", 1)
+                length = int(re.search(rb"(?i)content-length: (\d+)", head).group(1))
+                while len(body) < length:
+                    body += connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+                for token in range(1 if answer < 2 else 10):
+                    time.sleep(0.05)
+                    event = b'data: {"choices":[{"text":"x"}]}\n\n'
+                    connection.sendall(b"%x\r\n%s\r\n" % (len(event), event))
+                connection.sendall(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")
 
     def test_trace(self):
         trace = self.folder / "trace.csv"
