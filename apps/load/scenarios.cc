@@ -1,6 +1,8 @@
 #include "load/scenarios.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,7 +13,7 @@ namespace {
 constexpr uint32_t kChatTokens = 40;    // prompt of a chat that is there to decode
 constexpr uint32_t kChatOutput = 2000;  // more than any scenario lasts; a chat that ends begins anew
 constexpr size_t kChatGapsSkipped = 2;  // the first gaps of a chat still see the others' prompts
-constexpr base::Micros kAfterwards = base::Micros(300'000);
+constexpr base::Micros kAfterwards = base::Micros(1'000'000);  // so that the gap in which it came ends
 
 double ms(base::Micros time) { return static_cast<double>(time.count()) / 1e3; }
 double seconds(base::Micros time) { return static_cast<double>(time.count()) / 1e6; }
@@ -48,17 +50,29 @@ class Chats {
     for (const Chat& chat : chats_) session_.client.cancel(chat.id);
   }
 
-  // Milliseconds per token of the gaps that began and ended within a time. Of each chat, the first gaps are left out.
-  std::vector<WeightedValue> gaps(base::Micros from, base::Micros until) const {
+  // Milliseconds per token of the gaps that ended before a time. Of each chat, the first gaps are left out.
+  std::vector<WeightedValue> gaps_before(base::Micros until) const { return gaps(base::Micros(), until, until); }
+  // Of the gaps that had a part in a time: also the one that a step began which ended with the long prompt's first token.
+  std::vector<WeightedValue> gaps_during(base::Micros from, base::Micros until) const {
+    return gaps(from, until, base::Micros(std::numeric_limits<int64_t>::max()));
+  }
+
+ private:
+  std::vector<WeightedValue> gaps(base::Micros from, base::Micros begins_until, base::Micros ends_until) const {
     std::vector<WeightedValue> values;
     for (const Reply& reply : replies_) {
       const auto all = token_gaps(reply);
       for (size_t i = kChatGapsSkipped; i < all.size(); ++i)
-        if (all[i].at >= from && all[i].at <= until) values.push_back({all[i].us_per_token / 1e3, all[i].tokens});
+        if (all[i].at >= from && begin_of(all[i]) <= begins_until && all[i].at <= ends_until)
+          values.push_back({all[i].us_per_token / 1e3, all[i].tokens});
     }
     return values;
   }
+  static base::Micros begin_of(const TokenGap& gap) {
+    return gap.at - base::Micros(std::llround(gap.us_per_token * gap.tokens));
+  }
 
+ public:
   uint64_t failures() const { return failures_; }
   std::string failure() const { return failure_; }
 
@@ -137,8 +151,8 @@ base::Result<Figures> interference(const ScenarioSpec& spec, LoadSession& sessio
   if (chats.failures() > 0) return base::Error{base::ErrorCode::io, "a chat failed: " + chats.failure()};
   if (!beside.is_answered()) return failed("the long prompt beside the chats", beside);
   until = beside.chunks.front().at;
-  const Distribution before = distribution_of(chats.gaps(base::Micros(), from));
-  const Distribution during = distribution_of(chats.gaps(from, until));
+  const Distribution before = distribution_of(chats.gaps_before(from));
+  const Distribution during = distribution_of(chats.gaps_during(from, until));
   Figures figures{{"long_prompt_tokens", static_cast<double>(beside.prompt_tokens.value_or(0))}};
   add_gaps(figures, "gap_before", before);
   add_gaps(figures, "gap_during", during);
@@ -239,8 +253,8 @@ base::Result<Figures> background(const ScenarioSpec& spec, LoadSession& session)
     return base::Error{base::ErrorCode::io, std::to_string(count - summary.answered) + " background requests failed: " +
                                                 summary.error_example.begin()->second};
   Figures figures{{"background_requests", count}};
-  add_gaps(figures, "gap_before", distribution_of(chats.gaps(base::Micros(), from)));
-  const Distribution during = distribution_of(chats.gaps(from, until));
+  add_gaps(figures, "gap_before", distribution_of(chats.gaps_before(from)));
+  const Distribution during = distribution_of(chats.gaps_during(from, until));
   add_gaps(figures, "gap_during", during);
   figures.emplace_back("background_s", seconds(until - from));
   figures.emplace_back("background_tokens_per_s",
