@@ -118,9 +118,13 @@ class DashboardTest(BrowserCase):
         self.page.keyboard.press("Escape")
         canvas.press("End")
         self.assertEqual(self.page.inner_text("#timeline .tools button >> nth=2"), "Pause")
-        box = canvas.bounding_box()
-        self.page.mouse.click(box["x"] + box["width"] - 30, box["y"] + box["height"] / 2)
-        self.assertRegex(told.inner_text(), r"^Step \d+")
+        canvas.press("Escape")
+        with Load(self.server.address) as load:
+            load.ask("more-steps", 20, 300)
+            self.wait_until("parseFloat(document.querySelector('#decode .hero .value').textContent) > 5")
+            box = canvas.bounding_box()
+            self.page.mouse.click(box["x"] + box["width"] - 60, box["y"] + box["height"] * 0.7)
+            self.assertRegex(told.inner_text(), r"^Step \d+")
 
     def test_d_ids_of_requests_are_text(self):
         self.open()

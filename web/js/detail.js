@@ -21,7 +21,7 @@ export class Detail {
     Object.assign(this, { id, token: token ?? (isNew ? null : this.token) });
     history.replaceState(null, "", `#request=${encodeURIComponent(id)}${this.token !== null ? `&token=${this.token}` : ""}`);
     if (isNew) {
-      if (!this.panel.contains(document.activeElement)) this.returnTo = document.activeElement;
+      if (!this.panel.contains(document.activeElement)) this.returnTo = { node: document.activeElement, role: document.activeElement.dataset.role, id };
       this.panel.replaceChildren(this.head(null), el("p", { class: "empty" }, "Asking the server …"));
       this.panel.hidden = false;
       this.panel.querySelector(".close").focus();
@@ -36,7 +36,9 @@ export class Detail {
     this.panel.hidden = true;
     history.replaceState(null, "", location.pathname);
     this.changed(null);
-    this.returnTo?.focus?.();
+    // To where the reader came from; the table may have drawn that button again meanwhile.
+    const { node, role, id } = this.returnTo ?? {};
+    (node?.isConnected ? node : document.querySelector(`#requests tr[data-id="${CSS.escape(id ?? "")}"] [data-role="${role}"]`))?.focus();
   }
 
   async load() {

@@ -14,7 +14,7 @@ class PhaseCard {
     this.cells = Object.fromEntries(QUANTILES.map(([key]) => [key, el("b", null, "–")]));
     this.about = el("small", null, "last minute");
     this.facts = el("p", { class: "facts" });
-    this.chart = new SeriesChart([{ name: unit, class: `c-${id}`, pick, style: "area" }], { words: digits, height: 104, label: chartLabel });
+    this.chart = new SeriesChart([{ name: unit, class: `c-${id}`, pick, style: "area" }], { words: digits, floor: 10, height: 104, label: chartLabel });
     byId(id).append(
       el("header", null, el("h2", { id: `${id}-title` }, title), el("span", { class: "muted" }, about)),
       el("div", { class: "hero" }, el("div", null, this.value, el("span", { class: "unit" }, unit)),
@@ -25,9 +25,9 @@ class PhaseCard {
       this.facts);
   }
 
-  show(rate, share, latency, facts) {
+  show(rate, share, isCeilingKnown, latency, facts) {
     setText(this.value, digits(rate));
-    setText(this.gaugeValue, share === null ? "no ceiling known" : percent(share));
+    setText(this.gaugeValue, isCeilingKnown ? percent(share) : "no ceiling known");
     this.fill.style.width = `${Math.min(100, 100 * (share ?? 0))}%`;
     for (const [key] of QUANTILES) setText(this.cells[key], latency?.count > 0 ? time(latency[key]) : "–");
     setText(this.about, latency?.count > 0 ? `${count(latency.count, this.one)}, last minute` : "none in the last minute");
@@ -79,10 +79,10 @@ export class PhaseCards {
     this.load.show(hello, tick);
     if (!tick) return;
     const { rates, machine, latency, rows, totals } = tick;
-    this.prefill.show(rates.prompt_tokens_per_s, machine?.mfu ?? null, latency.ttft_us,
+    this.prefill.show(rates.prompt_tokens_per_s, machine?.mfu ?? null, Boolean(hello.machine), latency.ttft_us,
       [["being read", count(rows.prefilling, "prompt")], ["still to read", `${grouped(tick.prefill_queue_tokens)} tokens`], ["since start", `${grouped(totals.prompt_tokens)} tokens`]]);
     const mean = live.meanRows(), perUser = mean > 0 ? rates.output_tokens_per_s / mean : null;
-    this.decode.show(rates.output_tokens_per_s, machine?.mbu ?? null, latency.itl_us,
+    this.decode.show(rates.output_tokens_per_s, machine?.mbu ?? null, Boolean(hello.machine), latency.itl_us,
       [["running", `${count(rows.decoding, "row")} of ${rows.max}`], ["each gets", perUser === null ? "–" : `${digits(perUser)} tokens/s`], ["since start", `${grouped(totals.output_tokens)} tokens`]]);
   }
 

@@ -1,6 +1,6 @@
 // Total against per-user tokens/s: what more rows bring, what they cost each, and where the machine is on that curve now.
 import { byId, el, setText, svg } from "./dom.js";
-import { niceMax } from "./series_chart.js";
+import { niceMax, short } from "./series_chart.js";
 import { digits } from "./units.js";
 
 const HEIGHT = 176, LEFT = 8, RIGHT = 46, TOP = 14, BOTTOM = 30;
@@ -65,7 +65,7 @@ export class RowsCurve {
   scale() {
     const parts = [0, 0.5, 1].flatMap((share) => [
       svg("line", { class: "rule", x1: LEFT, x2: this.width - RIGHT, y1: this.y(share * this.top), y2: this.y(share * this.top) }),
-      svg("text", { x: this.width - RIGHT + 6, y: this.y(share * this.top) + 4 }, digits(share * this.top))]);
+      svg("text", { x: this.width - RIGHT + 6, y: this.y(share * this.top) + 4 }, short(digits(share * this.top)))]);
     for (let rows = 1; rows <= this.rowsMax; rows *= 2) parts.push(svg("text", { x: this.x(rows), y: HEIGHT - 16, "text-anchor": "middle" }, String(rows)));
     parts.push(svg("text", { x: (this.width - RIGHT) / 2, y: HEIGHT - 2, "text-anchor": "middle" }, "rows decoding"));
     return parts;

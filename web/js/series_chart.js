@@ -12,6 +12,9 @@ export function niceMax(value) {
   return [1, 2, 2.5, 5, 10].find((step) => step * size >= value * 0.999) * size;
 }
 
+/** "50.0 ms" as "50 ms": what stands on a scale is round. */
+export const short = (words) => words.replace(/\.0+(?!\d)/, "");
+
 /** Shows a short text beside the pointer, or hides it (words empty). */
 export function showTip(words, x = 0, y = 0) {
   const tip = byId("tip");
@@ -72,7 +75,7 @@ export class SeriesChart {
     for (const share of [0, 0.5, 1]) {
       const y = this.y(this.top * share);
       parts.push(svg("line", { class: "rule", x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y }));
-      parts.push(svg("text", { x: this.width - RIGHT + 6, y: y + 4 }, share ? this.words(this.top * share) : "0"));
+      parts.push(svg("text", { x: this.width - RIGHT + 6, y: y + 4 }, share ? short(this.words(this.top * share)) : "0"));
     }
     const ago = (seconds) => (seconds % 60 ? `${seconds} s` : `${seconds / 60} min`);
     for (const [share, anchor] of [[1, "start"], [0.5, "middle"], [0, "end"]]) {

@@ -61,7 +61,7 @@ export class Timeline {
     if (this.chosen) this.outline(this.chosen);
     context.restore();
     this.axis();
-    if (!visible.length) this.words("no steps in this time", (LEFT + width - RIGHT) / 2, DECODE.top - 4, "center");
+    if (!visible.length) this.words("no steps in this time", (LEFT + width - RIGHT) / 2, PREFILL.top + PREFILL.height / 2 + 4, "center");
   }
 
   // Steps narrower than a pixel: of those that begin in the same one, the longest stands for all.
