@@ -79,7 +79,8 @@ double kl_divergence(const std::vector<double>& model, const int32_t* ids, const
 }
 
 // One text: its positions count for the KL; then the reference's greedy tokens are fed one after another.
-void check_case(TestModel& model, const std::string& path, int64_t chunk, bool counts, bool is_first_apart, Tally& tally) {
+void check_case(TestModel& model, const std::string& path, int64_t chunk, bool counts, bool is_first_apart,
+                Tally& tally) {
   const auto arrays = read_npz(path);
   std::vector<contract::TokenId> tokens(arrays.at("ids").ints);
   const auto text_tokens = static_cast<int64_t>(tokens.size());

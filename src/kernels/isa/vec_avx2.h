@@ -180,14 +180,17 @@ struct Avx2 {
     static_assert(kBits <= 6 && (kHasOffset ? kOffsetLog2 == kBits - 1 : kBits <= 5));
     using W = U;
     I pairs, sum;
-    static TAKT_INLINE I first_sum(I negated_sums) { return _mm256_slli_epi16(negated_sums, kHasOffset ? kOffsetLog2 : 0); }
+    static TAKT_INLINE I first_sum(I negated_sums) {
+      return _mm256_slli_epi16(negated_sums, kHasOffset ? kOffsetLog2 : 0);
+    }
     TAKT_INLINE void start(I first) { pairs = first; }
     static TAKT_INLINE W weights(U x) { return x; }
     template <int kGroup>
     TAKT_INLINE void add(W w, I activations) {
       const I products = _mm256_maddubs_epi16(w, activations);
       if constexpr (kGroup == kGroupsIn16Bits) sum = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
-      pairs = kGroup % kGroupsIn16Bits == 0 && (kGroup > 0 || !kHasOffset) ? products : _mm256_add_epi16(pairs, products);
+      pairs =
+          kGroup % kGroupsIn16Bits == 0 && (kGroup > 0 || !kHasOffset) ? products : _mm256_add_epi16(pairs, products);
       pin(pairs);
     }
     TAKT_INLINE I total() const {

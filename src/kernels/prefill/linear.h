@@ -211,7 +211,8 @@ constexpr TAKT_INLINE int64_t prefill_group_panels(int64_t k) {
 template <class Isa, class Layout>
 void run_prefill_group(const QuantisedOperands& operands, const uint8_t* unpacked, int64_t panels, int64_t column) {
   constexpr int kTileLanes = kPrefillTileLanes<Isa>;
-  const int64_t rows_fitting = kPrefillCacheShare / operands.row_bytes, rows_most = rows_fitting < 32 ? 32 : rows_fitting;
+  const int64_t rows_fitting = kPrefillCacheShare / operands.row_bytes,
+                rows_most = rows_fitting < 32 ? 32 : rows_fitting;
   const int64_t block_count = (operands.m + rows_most - 1) / rows_most;
   const int64_t lanes = panels * 16, pass_count = block_count * ((lanes + kTileLanes - 1) / kTileLanes);
   int64_t pass = 0;

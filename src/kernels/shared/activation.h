@@ -17,7 +17,7 @@ namespace takt::kernels {
 
 struct ActivationBlock {
   float scale;
-  float sum;                 // scale × the sum of the 32 quantised values: what a minimum is multiplied with
+  float sum;  // scale × the sum of the 32 quantised values: what a minimum is multiplied with
   // Two 16-bit halves: −(sum of the quantised values 0, 1 of each four), −(sum of the values 2, 3 of each four): as a product of byte
   // pairs has them. Magnitudes are at most 16 × 127.
   int32_t negated_sums;
@@ -27,7 +27,8 @@ struct ActivationBlock {
 inline constexpr float kZeroBlockMagnitude = 0x1p-120f;
 
 TAKT_INLINE int32_t packed_negated(PairSums sums) {
-  return static_cast<int32_t>((static_cast<uint32_t>(-sums.second) << 16) | (static_cast<uint32_t>(-sums.first) & 0xffffu));
+  return static_cast<int32_t>((static_cast<uint32_t>(-sums.second) << 16) |
+                              (static_cast<uint32_t>(-sums.first) & 0xffffu));
 }
 
 template <class Isa>
