@@ -59,6 +59,11 @@ def read_through(path):
             pass
 
 
+def model_file(name):
+    """Of a file, or of a name of ./x model list, which is fetched when it is not there."""
+    return Path(name) if Path(name).is_file() else Path(models.get(name))
+
+
 def json_lines(text):
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import models
-from peer_programs import GROUPS, LlamaCpp, OpenVino, PeerError, Takt, build_llama_cpp
+from peer_programs import GROUPS, LlamaCpp, OpenVino, PeerError, Takt, build_llama_cpp, model_file
 
 MODELS = ["smollm2-135m", "gemma3-270m", "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"]
 # name in the results: (title, unit, whether less is better)
@@ -152,10 +152,6 @@ def report(machine, results, threads, decode_tokens):
     for model, samples in results.samples.items():
         text += f"\n### {model}\n\n{table(samples)}"
     return text
-
-
-def model_file(name):
-    return Path(name) if Path(name).is_file() else Path(models.get(name))
 
 
 def main(arguments):

@@ -19,7 +19,7 @@ import urllib.request
 from pathlib import Path
 
 import models
-from peer_programs import PeerError, build_llama_cpp, read_through
+from peer_programs import PeerError, build_llama_cpp, model_file, read_through
 
 DEFAULT_MODEL = "qwen2.5-coder-0.5b"
 CONTEXT_TOKENS = 8192  # of each request, in both
@@ -259,7 +259,7 @@ def report(options, results):
 
 def main(arguments):
     options = parse(arguments)
-    path = Path(options.model) if Path(options.model).is_file() else Path(models.get(options.model))
+    path = model_file(options.model)
     folder = (options.llama or build_llama_cpp(False)) if "llama" in options.programs else None
     if folder and not (folder / LLAMA).is_file():
         raise PeerError(f"{folder} has no {LLAMA}; give the folder that has")

@@ -1,10 +1,10 @@
 // The drawing half of rows.h.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 
 #include "bench/rows.h"
+#include "svg_text.h"
 
 namespace takt::apps {
 namespace {
@@ -13,33 +13,6 @@ constexpr double kWidth = 760, kHeight = 700;
 constexpr double kLeft = 72, kRight = 24, kChartHeight = 240;
 constexpr const char* kMeasured = "#1f5fa8";
 constexpr const char* kPredicted = "#c0562f";
-
-template <class... Arguments>
-std::string print(const char* format, Arguments... arguments) {
-  char text[512];
-  std::snprintf(text, sizeof text, format, arguments...);
-  return text;
-}
-
-std::string text_at(double x, double y, const char* anchor, const std::string& style, const std::string& text) {
-  return print("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" %s>", x, y, anchor, style.c_str()) + text + "</text>\n";
-}
-
-// The model's name comes from a file's: it may hold anything.
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (static_cast<unsigned char>(c) >= 0x20)
-      out += c;
-  }
-  return out;
-}
 
 // 1, 2 or 5 × a power of ten, so that an axis to `top` has four to ten of them.
 double tick_step(double top) {

@@ -1,9 +1,9 @@
 // The drawing half of load_report.h.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "load/load_report.h"
+#include "svg_text.h"
 
 namespace takt::apps {
 namespace {
@@ -12,23 +12,6 @@ constexpr double kWidth = 760, kHeight = 640, kLeft = 84, kRight = 24, kChartHei
 // Blue and orange: told apart by readers who see no red or no green (Okabe and Ito's palette).
 constexpr const char* kTypical = "#0072b2";
 constexpr const char* kWorst = "#d55e00";
-
-template <class... Arguments>
-std::string print(const char* format, Arguments... arguments) {
-  char text[512];
-  std::snprintf(text, sizeof text, format, arguments...);
-  return text;
-}
-
-std::string text_at(double x, double y, const char* anchor, const char* style, const std::string& text) {
-  return print("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" %s>", x, y, anchor, style) + text + "</text>\n";
-}
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return out;
-}
 
 // One chart: milliseconds on a logarithmic axis of whole decades over the load.
 class Chart {
